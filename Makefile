@@ -1,0 +1,41 @@
+# Every target sets up what it needs in .venv, from nothing. Exact versions are in constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+SOURCES := pyproject.toml constraints.txt
+
+.PHONY: demo test lint bench docs clean
+.DELETE_ON_ERROR:
+
+demo: .venv/demo.installed
+	$(BIN)/python -m aftermax.demo --out results/demo
+
+test: .venv/dev.installed
+	$(BIN)/python -m pytest
+
+lint: .venv/dev.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/dev.installed
+	$(BIN)/python -m benchmarks
+
+docs:
+	@echo "The docs site comes with a later issue; until then: README.md and the docstrings (python -m pydoc aftermax.sph)."
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+# The demo needs the core and the plots only; everything else needs all of it.
+.venv/demo.installed: $(SOURCES) | .venv/bin/python
+	$(INSTALL) --editable ".[plots]"
+	@touch $@
+
+.venv/dev.installed: $(SOURCES) | .venv/bin/python
+	$(INSTALL) --editable ".[dev]"
+	@touch $@ .venv/demo.installed
