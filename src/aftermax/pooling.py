@@ -1,0 +1,99 @@
+"""Weights, veto and pooled likelihood: the paper's W, V and P."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax.responses import ResponseArray
+from aftermax.threads import over_ranges, rows_per_range
+
+
+def pooling_weights(
+    separation: NDArray[np.float64], *, min_separation: float = 0.0, weight_power: float = 1.0
+) -> NDArray[np.float64]:
+    """The paper's W: how much unit j is worth for telling class i apart.
+
+    Separations below ``min_separation`` are cut, the rest raised to ``weight_power``, and each row divided by its sum.
+    A row with nothing left is all zero: pooling never answers that class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax.pooling import pooling_weights
+    >>> pooling_weights(np.array([[3.0, 1.0], [0.5, 0.2]]), min_separation=1.0)
+    array([[0.75, 0.25],
+           [0.  , 0.  ]])
+    """
+    kept = separation >= min_separation
+    # Taken relative to the row's largest, so that no power can overflow. A class without rows has NaN, and keeps none.
+    largest = np.max(np.where(kept, separation, 0.0), axis=1, keepdims=True)
+    relative = np.divide(separation, largest, out=np.zeros_like(separation), where=kept & (largest > 0))
+    raised = np.where(kept, relative**weight_power, 0.0)
+    total = raised.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(raised, total, out=np.zeros_like(raised), where=total > 0))
+
+
+class PoolingRule(NamedTuple):
+    """All that pooling needs to answer, laid out for the kernels; K classes, K units.
+
+    The first block is the rule as the paper has it. The second repeats it so that a class can be dropped early: each
+    class's units by rank, heaviest first, and the same rank of all classes side by side in memory.
+    """
+
+    center: NDArray[np.float64]
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    power: float
+    veto_distance: float
+    veto_count: int
+
+    kept: NDArray[np.int64]  # K: how many units have a weight
+    units: NDArray[np.int64]  # rank x class: which ones
+    steps: NDArray[np.float64]  # rank x class x 3: their center, weight / left and weight / right
+
+    @classmethod
+    def build(
+        cls,
+        responses: ResponseArray,
+        weights: NDArray[np.float64],
+        *,
+        distance_power: float = 2.0,
+        veto_distance: float = np.inf,
+        veto_count: int = 1,
+    ) -> "PoolingRule":
+        """Lay out a response array and its weights."""
+        units = np.argsort(-weights, axis=1, kind="stable")
+        ordered = np.take_along_axis(weights, units, axis=1)
+        center, left, right = (
+            np.take_along_axis(array, units, axis=1) for array in (responses.center, responses.left, responses.right)
+        )
+        return cls(
+            responses.center,
+            responses.left,
+            responses.right,
+            weights,
+            float(distance_power),
+            float(veto_distance),
+            int(veto_count),
+            np.count_nonzero(weights, axis=1),
+            np.ascontiguousarray(units.T),
+            np.stack([center.T, (ordered / left).T, (ordered / right).T], axis=2),
+        )
+
+
+def pooled_scores(logits: NDArray[Any], rule: PoolingRule) -> NDArray[np.float64]:
+    """Every class's pooled score on every row: the less, the likelier; inf for a class that pooling never answers."""
+    from aftermax import kernels
+
+    scores = np.empty(logits.shape[::-1])
+
+    def score(first: int, last: int) -> None:
+        columns = logits[first:last].T.astype(np.float64, order="C")
+        out = np.empty_like(columns)
+        kernels.pooled_scores(columns, rule, out)
+        scores[:, first:last] = out
+
+    over_ranges(score, len(logits), rows_per_range(logits.shape[1]))
+    return scores.T

@@ -1,0 +1,254 @@
+"""SPHClassifier, the Softmax-Pooling Hybrid: gate, veto, pool, trust. The paper's SPH."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from aftermax.calibration import fit_temperature, score_probabilities, settle_argmax, softmax
+from aftermax.pooling import PoolingRule, pooled_scores, pooling_weights
+from aftermax.responses import ResponseArray, softmax_certainty
+from aftermax.threads import over_ranges, rows_per_range
+from aftermax.validation import (
+    as_logits,
+    check_center,
+    check_count,
+    check_number,
+    check_window,
+    compute_ready,
+    encode_labels,
+)
+
+ROUTES = np.array(["softmax", "pooled", "reverted"])
+POOLED = 1
+ROWS_FOR_TEMPERATURE = 4096
+
+# Made of a chunk: from its logits, its answers (as column numbers) and its routes, what the caller is told.
+Report = Callable[[NDArray[Any], NDArray[np.int64], NDArray[np.int64]], NDArray[Any]]
+
+
+class SPHClassifier(ClassifierMixin, BaseEstimator):
+    """Softmax-Pooling Hybrid: softmax where it is certain, the whole response array where it is not.
+
+    A drop-in last step for a trained, frozen classifier. Rows whose largest softmax score reaches ``certainty`` keep
+    softmax's answer. The others are compared with how every response unit answered to every class on a validation
+    set, and the nearest class is the answer if pooling was seen to do better than softmax on that class.
+
+    It helps weak models: little training data, or a world that has moved. On a strong model in its own domain it has
+    little to give, and settings picked by their result on few validation rows can cost accuracy. The validation rows
+    must not be rows that the model was trained on.
+
+    Parameters
+    ----------
+    certainty : float, default=0.9
+        Rows whose certainty (largest softmax score) is below this go to pooling (c).
+    window_low, window_high : float, default=0.0 and 1.0
+        Validation rows with a certainty in this window describe the response array (c_l, c_h).
+    center : {"mean", "median"}, default="mean"
+        The middle of each response distribution.
+    min_separation : float, default=0.0
+        Weights below this separation are cut to zero (w_1).
+    weight_power : float, default=1.0
+        Sharpens the weights; 0 makes the kept ones equal (w_2, alpha).
+    veto_distance : float, default=inf
+        A response this many spreads away, or more, raises a flag; inf switches the veto off (v_1).
+    veto_count : int, default=1
+        This many flags, or more, veto a class (v_2).
+    min_gain : float, default=0.0
+        Pooling must beat softmax on a class by more than this share of its rows to be trusted (a_1).
+    distance_power : float, default=2.0
+        Exponent on the weighted distances (m_2).
+    classes : array-like of shape (K,), default=None
+        The class of each column of the logits, in order. Needed when the validation rows lack a class or the columns
+        are not in sorted order. If None: a data frame's column names, if the labels are among them; the sorted labels,
+        if there are as many as columns; or, if labels are integers in 0 .. K - 1, column j is class j.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class of each column, and of each column of :meth:`predict_proba`.
+    response_array_ : ResponseArray
+        How each unit answers to each class (D).
+    separation_ : ndarray of shape (K, K)
+        How far unit j holds class i apart from the others; NaN for a class without rows.
+    weights_ : ndarray of shape (K, K)
+        How much unit j is worth for telling class i apart (W).
+    trusted_ : ndarray of shape (K,)
+        Whether pooling is believed when it says this class (m).
+    temperature_ : float
+        Turns pooled scores into probabilities.
+    n_features_in_ : int
+        K.
+    feature_names_in_ : ndarray of shape (K,)
+        Names of the columns, if fitted on a data frame with string names.
+
+    References
+    ----------
+    C. B. Delahunt, C. Mehanian, J. N. Kutz, "Money on the Table: Statistical information ignored by softmax can
+    improve classifier accuracy", 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax import SPHClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(3, size=600)
+    >>> logits = rng.normal(size=(600, 3)) + np.array([[2, 1, 0], [0, 1, 0], [0, 1, 2]])[labels]
+    >>> head = SPHClassifier().fit(logits[:300], labels[:300])
+    >>> bool(head.score(logits[300:], labels[300:]) > np.mean(logits[300:].argmax(axis=1) == labels[300:]))
+    True
+    >>> head.route(logits[303:306])
+    array(['pooled', 'softmax', 'pooled'], dtype='<U8')
+    """
+
+    def __init__(
+        self,
+        *,
+        certainty: float = 0.9,
+        window_low: float = 0.0,
+        window_high: float = 1.0,
+        center: Literal["mean", "median"] = "mean",
+        min_separation: float = 0.0,
+        weight_power: float = 1.0,
+        veto_distance: float = np.inf,
+        veto_count: int = 1,
+        min_gain: float = 0.0,
+        distance_power: float = 2.0,
+        classes: ArrayLike | None = None,
+    ) -> None:
+        self.certainty = certainty
+        self.window_low = window_low
+        self.window_high = window_high
+        self.center = center
+        self.min_separation = min_separation
+        self.weight_power = weight_power
+        self.veto_distance = veto_distance
+        self.veto_count = veto_count
+        self.min_gain = min_gain
+        self.distance_power = distance_power
+        self.classes = classes
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "SPHClassifier":
+        """Learn the response array, the weights and the trusted classes from a validation set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, K)
+            Logits: what the model says before softmax, on labelled rows it was not trained on. Column j belongs to
+            class j.
+        y : array-like of shape (n_rows,)
+            Labels: the true classes, integers or strings.
+        """
+        self._check_settings()
+        checked = compute_ready(as_logits(X, self))
+        self.classes_, codes = encode_labels(y, checked.shape, self.classes, getattr(X, "columns", None))
+        certainty = softmax_certainty(checked)
+        self.response_array_ = ResponseArray.from_codes(
+            checked, codes, self.classes_, certainty, self.center, self.window_low, self.window_high
+        )
+        self.separation_ = self.response_array_.separation()
+        self.weights_ = pooling_weights(
+            self.separation_, min_separation=self.min_separation, weight_power=self.weight_power
+        )
+        self._rule = PoolingRule.build(
+            self.response_array_,
+            self.weights_,
+            distance_power=self.distance_power,
+            veto_distance=self.veto_distance,
+            veto_count=self.veto_count,
+        )
+        # Rows in order of certainty: what is learnt from them does not depend on the order they came in.
+        uncertain = np.argsort(certainty)[: np.count_nonzero(certainty < self.certainty)]
+        self._fit_trust(checked[uncertain], codes[uncertain])
+        return self
+
+    def _fit_trust(self, logits: NDArray[Any], codes: NDArray[np.int64]) -> None:
+        """From the uncertain validation rows: which classes to trust, and the temperature of the rows then pooled."""
+        size = len(self.classes_)
+        decided = np.empty((len(codes), 2), dtype=np.int64)
+        self._decide(logits, np.ones(size, dtype=bool), lambda _, *decision: np.stack(decision, axis=1), decided)
+        pooled, routes = decided.T
+        rows = np.bincount(codes, minlength=size)
+        pooled_share, softmax_share = (
+            np.bincount(codes[answers == codes], minlength=size) / np.maximum(rows, 1)
+            for answers in (pooled, logits.argmax(axis=1))
+        )
+        self.trusted_ = (rows > 0) & (pooled_share - softmax_share > self.min_gain)
+        kept = np.flatnonzero((routes == POOLED) & self.trusted_[pooled])
+        kept = kept[:: -(-len(kept) // ROWS_FOR_TEMPERATURE) or 1]
+        self.temperature_ = fit_temperature(pooled_scores(logits[kept], self._rule), pooled[kept], codes[kept])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class of each row: softmax's answer or pooling's."""
+        checked = self._check_logits(X)
+        out = np.empty(len(checked), dtype=self.classes_.dtype)
+        return self._decide(checked, self.trusted_, lambda _, answers, __: self.classes_[answers], out)
+
+    def route(self, X: ArrayLike) -> NDArray[np.str_]:
+        """Which way each row went.
+
+        "softmax": it was certain. "pooled": it was not, and pooling's answer was kept. "reverted": pooling was
+        distrusted or had no answer, so softmax's stands.
+        """
+        checked = self._check_logits(X)
+        out = np.empty(len(checked), dtype=ROUTES.dtype)
+        return self._decide(checked, self.trusted_, lambda _, __, routes: ROUTES[routes], out)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities of the classes; the largest is always at the class that :meth:`predict` gives.
+
+        Rows that keep softmax's answer have softmax's probabilities. Pooled rows have probabilities proportional to
+        exp(-score / ``temperature_``), where a vetoed class is at most as likely as the answer.
+        """
+        checked = self._check_logits(X)
+        return self._decide(checked, self.trusted_, self._probabilities, np.empty(checked.shape))
+
+    def _probabilities(
+        self, logits: NDArray[Any], answers: NDArray[np.int64], routes: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        probabilities = softmax(logits)
+        rows = np.flatnonzero(routes == POOLED)
+        scores = pooled_scores(logits[rows], self._rule)
+        probabilities[rows] = score_probabilities(scores, answers[rows], self.temperature_)
+        settle_argmax(probabilities, answers)
+        return probabilities
+
+    def _decide(
+        self, logits: NDArray[Any], trusted: NDArray[np.bool_], report: Report, out: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Gate, veto, pool and trust, chunk by chunk, and fill ``out`` with what ``report`` makes of each chunk."""
+        from aftermax import kernels
+
+        def work(first: int, last: int) -> None:
+            chunk = compute_ready(logits[first:last], first)
+            answers, routes = np.empty((2, len(chunk)), dtype=np.int64)
+            kernels.predict_rows(chunk, float(self.certainty), trusted, self._rule, answers, routes)
+            out[first:last] = report(chunk, answers, routes)
+
+        over_ranges(work, len(logits), rows_per_range(logits.shape[1]))
+        return out
+
+    def _check_logits(self, X: ArrayLike) -> NDArray[Any]:
+        check_is_fitted(self)
+        return as_logits(X, self, reset=False)
+
+    def _check_settings(self) -> None:
+        check_number("certainty", self.certainty, 0.0, 1.0)
+        check_window(self.window_low, self.window_high)
+        check_center(self.center)
+        check_number("min_separation", self.min_separation, 0.0, infinite=True)
+        check_number("weight_power", self.weight_power, 0.0)
+        check_number("veto_distance", self.veto_distance, 0.0, infinite=True)
+        check_count("veto_count", self.veto_count)
+        check_number("min_gain", self.min_gain, -1.0, 1.0)
+        check_number("distance_power", self.distance_power, 0.0)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # Columns that are not one class's response each, as in scikit-learn's own checks, give poor answers.
+        tags.classifier_tags.poor_score = True
+        return tags

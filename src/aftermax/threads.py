@@ -1,0 +1,47 @@
+"""Work spread over the cores, range by range.
+
+The compiled kernels release the GIL, so plain threads are enough. Each range writes to its own part of the output and
+nothing is summed across ranges: the answer is the same for any number of threads. Unlike numba's own parallel loops
+this may be called from several threads at once and after a fork, as web servers and data loaders do.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+VALUES_PER_RANGE = 2**18
+
+
+def thread_count() -> int:
+    """How many threads to use: the cores this process may use, or ``NUMBA_NUM_THREADS`` where that is set.
+
+    joblib's worker processes set that variable, so a search over many heads does not start too many threads.
+    """
+    from numba import config
+
+    return int(config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]  # numba sets it at run time
+
+
+def over_ranges(work: Callable[[int, int], None], total: int, step: int) -> None:
+    """Call ``work(first, last)`` for each range of at most ``step`` items in ``range(total)``.
+
+    An error in a range is raised here; of several, the one of the earliest range.
+    """
+    starts = range(0, total, step)
+    workers = min(thread_count(), len(starts))
+    if workers <= 1:
+        for first in starts:
+            work(first, min(first + step, total))
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        running = [pool.submit(work, first, min(first + step, total)) for first in starts]
+        try:
+            for future in running:
+                future.result()
+        finally:
+            for future in running:
+                future.cancel()
+
+
+def rows_per_range(columns: int) -> int:
+    """Rows to work at a time: about two megabytes of logits, so that a range stays in a core's cache."""
+    return max(1, VALUES_PER_RANGE // max(1, columns))

@@ -1,0 +1,209 @@
+"""What comes in: logits, labels and settings, checked once, with errors that name the fix."""
+
+import math
+import warnings
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+PROBABILITY_TOLERANCE = 1e-3
+ROWS_LOOKED_AT = 1000
+
+
+# ---- logits ----------------------------------------------------------------------------------------------------------
+
+
+def as_logits(logits: ArrayLike, estimator: BaseEstimator | None = None, *, reset: bool = True) -> NDArray[Any]:
+    """Logits as a numeric array with rows and at least two columns, of whatever type they came in.
+
+    With an ``estimator``, its number and names of columns are recorded (``reset``) or compared. Whether the values are
+    finite is left to :func:`compute_ready`, which sees them in chunks.
+    """
+    shape: tuple[int, ...] = getattr(logits, "shape", ())
+    width = getattr(estimator, "n_features_in_", None)
+    if not reset and len(shape) == 2 and shape[1] != width:
+        raise ValueError(
+            f"X has {shape[1]} features, but {type(estimator).__name__} is expecting {width} features as input: "
+            "pass the logits of the model it was fitted on, one column per class in the order of classes_."
+        )
+    options: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": 0}
+    if estimator is None:
+        checked = check_array(logits, **options)
+    else:
+        checked = validate_data(estimator, logits, reset=reset, **options)
+    if len(checked) == 0:
+        raise ValueError(
+            f"logits have no rows (0 sample(s), shape {checked.shape}): pass at least one, as (n_rows, n_classes)."
+        )
+    if checked.shape[1] == 1:
+        raise ValueError(
+            "logits have 1 column, n_features = 1: a classifier has one response per class, so at least two. "
+            "For a binary model with a single output z, pass numpy.column_stack([numpy.zeros_like(z), z])."
+        )
+    if _look_like_probabilities(checked):
+        warnings.warn(
+            "logits look like probabilities: every row is in [0, 1] and sums to 1. Pass what the model says before "
+            "softmax; if all you have is probabilities p, pass numpy.log(numpy.clip(p, 1e-12, None)).",
+            UserWarning,
+            stacklevel=3,
+        )
+    return np.asarray(checked)
+
+
+def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[Any]:
+    """Finite logits in a form that the kernels take: float64 or float32, contiguous; copied only where they must be.
+
+    ``first_row`` is where this chunk starts, so that an error can name the row.
+    """
+    finite = np.isfinite(logits)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        kind = "NaN" if np.isnan(logits[row, column]) else "infinity (inf)"
+        raise ValueError(
+            f"logits contain {kind} at row {first_row + row}, column {column} ({np.count_nonzero(~finite)} such values "
+            "near it). Drop those rows or repair the model's output; if these are log-probabilities, clip before "
+            "the log: numpy.log(numpy.clip(p, 1e-12, None))."
+        )
+    native = logits.dtype if logits.dtype in (np.float32, np.float64) and logits.dtype.isnative else np.float64
+    return np.require(logits, native, ["C", "A", "W"])
+
+
+def _look_like_probabilities(logits: NDArray[Any]) -> bool:
+    """Whether rows in [0, 1] that sum to 1 are all there is, judged by rows spread over the whole."""
+    rows = logits[:: max(1, len(logits) // ROWS_LOOKED_AT)].astype(np.float64)
+    inside = (rows >= 0).all() and (rows <= 1).all()
+    return bool(inside and (np.abs(rows.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE).all())
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+
+
+def encode_labels(
+    labels: ArrayLike, shape: tuple[int, ...], classes: ArrayLike | None, headings: Iterable[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The class of each column, and each label as a column number.
+
+    Without ``classes``: the ``headings`` of a data frame if they name the labels; the sorted labels if there are as
+    many as columns; else whole numbers in 0 .. K - 1 are column numbers already.
+    """
+    rows, columns = shape
+    seen, places = np.unique(_checked_labels(labels, rows), return_inverse=True)
+    names = _checked_classes(classes, columns) if classes is not None else _columns_of(seen, columns, headings)
+    numbers = {name: j for j, name in enumerate(names.tolist())}
+    unknown = [label for label in seen.tolist() if label not in numbers]
+    if unknown:
+        raise ValueError(
+            f"labels hold {_listed(unknown)}, not among the classes of the columns ({_listed(names.tolist())}): "
+            "correct the labels, or name the class of each column, in order, with classes=[...]."
+        )
+    if len(seen) < 2:
+        raise ValueError(
+            f"labels hold one class only, {_listed(seen.tolist())}: at least two classes need rows. Pass a validation "
+            "set drawn like the data the model will meet."
+        )
+    return names, np.array([numbers[label] for label in seen.tolist()])[places]
+
+
+def _columns_of(seen: NDArray[Any], columns: int, headings: Iterable[Any] | None) -> NDArray[Any]:
+    """The class of each column, worked out from the labels seen and the headings of the columns, if they have any."""
+    titles = [] if headings is None else list(headings)
+    if titles and set(seen.tolist()) <= set(titles):
+        return _checked_classes(titles, columns)
+    if len(seen) == columns:
+        return seen
+    if seen.dtype.kind in "iuf" and set(seen.tolist()) <= set(range(columns)):
+        return np.arange(columns, dtype=np.float64 if seen.dtype.kind == "f" else np.int64)
+    raise ValueError(
+        f"logits have {columns} columns but labels hold {len(seen)} classes ({_listed(seen.tolist())}): one column per "
+        "class is needed. If the rows lack a class, name the class of each column, in order, with classes=[...] "
+        f"or use the column numbers 0 to {columns - 1} as labels."
+    )
+
+
+def _checked_labels(labels: ArrayLike, rows: int) -> NDArray[Any]:
+    if labels is None:
+        raise ValueError(
+            "fit requires y to be passed, but the target y is None: pass the true class of each row of logits."
+        )
+    values = np.asarray(column_or_1d(labels, warn=True))
+    if len(values) != rows:
+        raise ValueError(f"logits have {rows} rows but there are {len(values)} labels: pass one label for each row.")
+    missing = [n for n, label in enumerate(values.tolist()) if label is None or label != label]
+    if missing:
+        raise ValueError(f"Input y contains NaN or None at row {missing[0]}: drop the rows that have no label.")
+    if values.dtype == object:
+        values = _from_objects(values)
+    if values.dtype.kind == "f" and (values != np.floor(values)).any():
+        row = int(np.argmax(values != np.floor(values)))
+        raise ValueError(
+            f"Unknown label type: {values[row]} at row {row} is no class. Labels are whole numbers or strings; where "
+            "these are probabilities, pass the index of the largest."
+        )
+    return values
+
+
+def _from_objects(values: NDArray[Any]) -> NDArray[Any]:
+    """Python objects as one kind of label."""
+    for kind, dtype in ((str, np.str_), (Integral, np.int64), (Real, np.float64)):
+        if all(isinstance(label, kind) for label in values):
+            return values.astype(dtype)
+    kinds = ", ".join(sorted({type(label).__name__ for label in values}))
+    raise ValueError(f"Unknown label type: labels mix {kinds}. Make them all strings or all whole numbers.")
+
+
+def _checked_classes(classes: ArrayLike, columns: int) -> NDArray[Any]:
+    names = np.asarray(classes)
+    if names.ndim != 1 or len(names) != columns:
+        raise ValueError(
+            f"classes has shape {names.shape} but logits have {columns} columns: name the class of each, in order."
+        )
+    if len(set(names.tolist())) < columns:
+        raise ValueError(
+            f"classes names a class twice ({_listed(names.tolist())}): each column needs a class of its own."
+        )
+    return names
+
+
+def _listed(values: list[Any]) -> str:
+    shown = ", ".join(repr(value) for value in values[:5])
+    return shown if len(values) <= 5 else f"{shown}, ... {len(values)} in all"
+
+
+# ---- settings --------------------------------------------------------------------------------------------------------
+
+
+def check_center(center: object) -> None:
+    if center not in ("mean", "median"):
+        raise ValueError(f'center={center!r} is not known: use "mean" or "median".')
+
+
+def check_window(low: object, high: object) -> None:
+    check_number("window_low", low)
+    check_number("window_high", high)
+    if float(low) > float(high):  # type: ignore[arg-type]
+        raise ValueError(
+            f"window_low={low} is above window_high={high}, so no row can be inside: swap them, or use 0.0 and 1.0 "
+            "for all rows."
+        )
+
+
+def check_number(
+    name: str, value: object, low: float = -math.inf, high: float = math.inf, *, infinite: bool = False
+) -> None:
+    """Refuse what is not a real number in [low, high]."""
+    if not isinstance(value, Real) or isinstance(value, bool) or math.isnan(value):
+        raise ValueError(f"{name}={value!r} is not a number.")
+    if not low <= float(value) <= high or (math.isinf(value) and not infinite):
+        bounds = f"[{low:g}, {high:g}]" if infinite or math.isfinite(high) else f"[{low:g}, {high:g})"
+        raise ValueError(f"{name}={value!r} is out of range: choose a number in {bounds}.")
+
+
+def check_count(name: str, value: object) -> None:
+    """Refuse what is not a whole number of at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}={value!r} is not possible: choose a whole number of at least 1.")
