@@ -1,0 +1,78 @@
+"""The package as people get it: names, imports, README, demo, results."""
+
+import csv
+import re
+import subprocess
+import sys
+
+import pytest
+
+import aftermax
+from conftest import ROOT
+
+README = (ROOT / "README.md").read_text()
+
+
+def run(code, folder):
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_public_names_are_few_and_all_there():
+    assert sorted(aftermax.__all__) == dir(aftermax) == ["ResponseArray", "SPHClassifier", "__version__"]
+    for name in aftermax.__all__:
+        assert getattr(aftermax, name)
+    with pytest.raises(AttributeError, match="no attribute 'SPHClasifier'"):
+        aftermax.SPHClasifier  # noqa: B018
+
+
+def test_importing_the_package_imports_nothing_heavy(tmp_path):
+    heavy = "print([m for m in ('numpy', 'sklearn', 'numba', 'matplotlib', 'torch', 'pandas') if m in sys.modules])"
+    assert run(f"import sys, aftermax; {heavy}", tmp_path) == "[]\n"
+
+
+def test_importing_the_head_imports_neither_numba_nor_an_extra(tmp_path):
+    heavy = "print([m for m in ('numba', 'matplotlib', 'torch') if m in sys.modules])"
+    assert run(f"import sys; from aftermax import SPHClassifier; {heavy}", tmp_path) == "[]\n"
+
+
+def test_the_version_is_one():
+    assert f"version: {aftermax.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {aftermax.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL))
+def test_the_code_in_the_readme_runs(block, tmp_path):
+    run(block, tmp_path)
+
+
+@pytest.mark.parametrize("path", ["results/demo/table.md", "results/bench/sph.md"])
+def test_the_tables_in_the_readme_are_those_in_results(path):
+    assert path in README
+    assert (ROOT / path).read_text().strip() in README
+
+
+def test_links_in_the_readme_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert target.startswith("https://") or (ROOT / target).exists(), target
+
+
+def test_the_demo_prints_its_table_and_writes_table_and_picture(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "aftermax.demo", "--out", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    table = (tmp_path / "out" / "table.md").read_text()
+    for column in ("softmax error", "SPH error", "kept softmax", "pooled", "reverted", "classes trusted"):
+        assert column in done.stdout
+        assert column in table
+    with (tmp_path / "out" / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["trained_on"] for row in rows] == ["30.0", "50.0", "100.0", "200.0"]
+    for row in rows:
+        assert float(row["kept_softmax"]) + float(row["pooled"]) + float(row["reverted"]) == pytest.approx(
+            100.0, abs=0.01
+        )
+    assert (tmp_path / "out" / "response-array.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,74 @@
+"""What scikit-learn expects of a classifier."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from aftermax import SPHClassifier
+from conftest import make_rows
+
+# These checks have two features and three classes; SPH needs one response unit for each class.
+EXPECTED_FAILURES = {
+    "check_classifiers_classes": "three classes in two columns",
+    "check_classifiers_train": "three classes in two columns",
+    "check_estimators_fit_returns_self": "three classes in two columns",
+    "check_estimators_overwrite_params": "three classes in two columns",
+    "check_readonly_memmap_input": "three classes in two columns",
+}
+
+
+@parametrize_with_checks([SPHClassifier()], expected_failed_checks=lambda _: EXPECTED_FAILURES, xfail_strict=True)
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def test_what_the_failed_checks_look_at_holds_with_a_unit_per_class(validation):
+    logits, labels = validation
+    head = SPHClassifier()
+    before = head.get_params()
+    assert head.fit(logits, labels) is head
+    assert head.get_params() == before
+    frozen = logits.copy()
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(head.predict(frozen), head.predict(logits))
+    names = np.array(["one", "two", "three", "four", "five"])[labels]
+    named = SPHClassifier(classes=["one", "two", "three", "four", "five"]).fit(logits, names)
+    np.testing.assert_array_equal(named.classes_, ["one", "two", "three", "four", "five"])
+    np.testing.assert_array_equal(named.predict(logits), named.classes_[head.predict(logits)])
+
+
+def test_clone_keeps_every_setting():
+    head = SPHClassifier(certainty=0.7, veto_distance=3.0, veto_count=2, center="median", classes=["a", "b"])
+    assert clone(head).get_params() == head.get_params()
+
+
+def test_works_in_a_grid_search(validation, unseen):
+    search = GridSearchCV(SPHClassifier(), {"certainty": [0.0, 0.6, 0.9], "center": ["mean", "median"]}, cv=3, n_jobs=2)
+    search.fit(*validation)
+    assert search.best_params_["certainty"] in (0.0, 0.6, 0.9)
+    assert 0.0 < search.score(*unseen) <= 1.0
+
+
+def test_works_in_a_pipeline_that_makes_the_logits(validation):
+    logits, labels = validation
+    pipeline = make_pipeline(FunctionTransformer(lambda x: 2.0 * x), SPHClassifier()).fit(logits / 2.0, labels)
+    np.testing.assert_array_equal(pipeline.predict(logits / 2.0), SPHClassifier().fit(logits, labels).predict(logits))
+
+
+def test_folds_that_lack_a_class_are_no_obstacle():
+    logits, labels = make_rows(rows=60, size=4)
+    labels = np.where(labels == 3, 0, labels)
+    labels[0] = 3
+    assert len(cross_val_score(SPHClassifier(), logits, labels, cv=KFold(3))) == 3
+
+
+def test_its_probabilities_feed_scikit_learns_calibration(validation):
+    logits, labels = validation
+    calibrated = CalibratedClassifierCV(SPHClassifier(), method="sigmoid", cv=2).fit(logits, labels)
+    np.testing.assert_allclose(calibrated.predict_proba(logits).sum(axis=1), 1.0)

@@ -1,0 +1,107 @@
+"""SPHClassifier against the plain, slow reading of SPEC.md in reference.py, on random settings of every kind."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from aftermax import SPHClassifier
+from reference import Reference, Settings
+
+SEEDS = range(400)
+SEEN = Counter()
+
+
+def draw_rows(rng):
+    """Validation and test rows of one random kind: width, type, grid, rare classes, twins, constant units."""
+    size = int(rng.integers(2, 31))
+    rows = int(rng.integers(10, 40 + 4 * size))
+    labels = rng.integers(size, size=rows)
+    labels[:2] = [0, size - 1]
+    for rare in rng.permutation(size)[: rng.integers(0, size - 1)]:
+        if rng.random() < 0.5:
+            keep = np.flatnonzero(labels == rare)[: rng.integers(0, 2)]
+            labels[(labels == rare) & ~np.isin(np.arange(rows), keep)] = 0 if rare else size - 1
+    centers = rng.normal(size=(size, size)) * rng.choice([0.3, 1.0, 2.0]) + np.eye(size) * rng.choice([0.0, 2.0, 6.0])
+    if size > 2 and rng.random() < 0.3:
+        centers[1] = centers[0]
+    logits = centers[labels] + rng.normal(size=(rows, size)) * rng.choice([0.5, 1.5])
+    test = centers[rng.integers(size, size=40)] + rng.normal(size=(40, size)) * rng.choice([0.5, 1.5])
+    for unit in range(size):
+        if rng.random() < 0.1:
+            logits[:, unit] = test[:, unit] = rng.choice([0.1, -3.0, 0.0])
+    if rng.random() < 0.3:
+        logits, test = np.round(logits), np.round(test)
+    if rng.random() < 0.3:
+        logits[rng.integers(rows, size=5)] = logits[0]
+    dtype = rng.choice([np.float32, np.float64])
+    return logits.astype(dtype), labels, test.astype(dtype), size
+
+
+def draw_settings(rng):
+    low, high = np.sort(rng.random(2)) if rng.random() < 0.5 else (0.0, 1.0)
+    return Settings(
+        certainty=float(rng.choice([0.0, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0])),
+        window_low=float(low),
+        window_high=float(high),
+        center=str(rng.choice(["mean", "median"])),
+        min_separation=float(rng.choice([0.0, 0.0, 0.5, 1.0, 2.0, 50.0])),
+        weight_power=float(rng.choice([0.0, 1.0, 2.0, 2.5])),
+        veto_distance=float(rng.choice([np.inf, np.inf, 1.0, 2.0, 3.0, 5.0])),
+        veto_count=int(rng.integers(1, 4)),
+        min_gain=float(rng.choice([-1.0, -0.1, 0.0, 0.05, 0.1])),
+        distance_power=float(rng.choice([0.0, 1.0, 2.0, 2.0, 2.5])),
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_agrees_with_the_reference_on_every_answer_route_weight_and_trust(seed):
+    rng = np.random.default_rng(seed)
+    logits, labels, test, size = draw_rows(rng)
+    settings = draw_settings(rng)
+    wide = logits.astype(np.float64).tolist()
+    expected = Reference(wide, labels.tolist(), size, settings)
+    head = SPHClassifier(**vars(settings), classes=np.arange(size)).fit(logits, labels)
+
+    for ours, theirs in (
+        (head.response_array_.center, expected.center),
+        (head.response_array_.left, expected.left),
+        (head.response_array_.right, expected.right),
+        (head.separation_, expected.separation),
+        (head.weights_, expected.weights),
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(head.trusted_, expected.trusted)
+
+    rows = np.concatenate([logits, test])
+    answers, routes = zip(*(expected.predict(row) for row in rows.astype(np.float64).tolist()), strict=True)
+    np.testing.assert_array_equal(head.predict(rows), answers)
+    np.testing.assert_array_equal(head.route(rows), routes)
+    note_what_was_seen(logits, labels, size, settings, head, routes)
+
+
+def note_what_was_seen(logits, labels, size, settings, head, routes):
+    counts = np.bincount(labels, minlength=size)
+    SEEN["missing class"] += bool((counts == 0).any())
+    SEEN["one-row class"] += bool((counts == 1).any())
+    SEEN["constant unit"] += bool((np.ptp(logits, axis=0) == 0).any())
+    SEEN["nothing pooled"] += "softmax" in routes and len(set(routes)) == 1
+    SEEN["all to pooling"] += "softmax" not in routes
+    SEEN["all pooled"] += set(routes) == {"pooled"}
+    SEEN["some pooled"] += "pooled" in routes
+    SEEN["some reverted"] += "reverted" in routes
+    SEEN["no weights"] += bool((head.weights_.sum(axis=1) == 0).any())
+    SEEN[f"{logits.dtype}"] += 1
+    SEEN[f"veto {np.isfinite(settings.veto_distance)}"] += 1
+    SEEN[f"weight power {settings.weight_power}"] += 1
+    SEEN[f"distance power {settings.distance_power}"] += 1
+    SEEN[f"center {settings.center}"] += 1
+    SEEN[f"size {size}"] += 1
+
+
+def test_the_random_settings_cover_every_kind():
+    if sum(SEEN[f"size {size}"] for size in range(2, 31)) < len(SEEDS):
+        pytest.skip("needs the whole of the test above, in the same process")
+    thin = {kind: count for kind, count in SEEN.items() if count < (1 if kind.startswith("size") else 10)}
+    assert not thin
+    assert len(SEEN) == 9 + 2 + 2 + 4 + 4 + 2 + 29

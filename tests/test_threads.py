@@ -1,0 +1,66 @@
+"""Work spread over threads."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+from aftermax import SPHClassifier, threads
+from conftest import make_rows
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_every_range_is_worked_once(monkeypatch, count):
+    monkeypatch.setattr(threads, "thread_count", lambda: count)
+    seen = np.zeros(100, dtype=int)
+
+    def work(first, last):
+        seen[first:last] += 1
+
+    threads.over_ranges(work, 100, 7)
+    assert (seen == 1).all()
+    threads.over_ranges(work, 0, 7)
+    assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_error_of_the_earliest_range_is_raised(monkeypatch, count):
+    monkeypatch.setattr(threads, "thread_count", lambda: count)
+    late_failed = threading.Event()
+
+    def work(first, last):
+        if first == 10:
+            if count > 1:
+                late_failed.wait(10)
+            raise ValueError("early")
+        if first == 20:
+            late_failed.set()
+            raise ValueError("late")
+
+    with pytest.raises(ValueError, match="early"):
+        threads.over_ranges(work, 40, 10)
+
+
+def test_one_head_serves_several_threads_at_once(validation):
+    head = SPHClassifier().fit(*validation)
+    test, _ = make_rows(seed=3, rows=60_000)
+    expected = head.predict(test)
+    with ThreadPoolExecutor(4) as pool:
+        for answers in pool.map(head.predict, [test] * 8):
+            np.testing.assert_array_equal(answers, expected)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_head_still_works_after_a_fork(validation):
+    head = SPHClassifier().fit(*validation)
+    test, _ = make_rows(seed=3, rows=60_000)
+    expected = head.predict(test)
+    context = get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=lambda: queue.put(head.predict(test)))
+    child.start()
+    np.testing.assert_array_equal(queue.get(timeout=60), expected)
+    child.join(60)
+    assert child.exitcode == 0

@@ -1,0 +1,194 @@
+"""Bad input: each gets an error (or a warning) that says what was wrong, where, and what to do."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from aftermax import ResponseArray, SPHClassifier
+from conftest import make_rows
+
+LOGITS, LABELS = make_rows(rows=100, size=4)
+
+
+@pytest.mark.parametrize("method", ["fit", "predict", "predict_proba", "route"])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_values_that_are_not_finite_are_refused_with_their_place(method, value, word):
+    bad = LOGITS.copy()
+    bad[17, 2] = value
+    head = SPHClassifier()
+    with pytest.raises(ValueError, match=rf"logits contain {word}.* at row 17, column 2.*Drop those rows"):
+        head.fit(bad, LABELS) if method == "fit" else getattr(head.fit(LOGITS, LABELS), method)(bad)
+
+
+def test_the_place_of_a_bad_value_is_right_in_a_later_chunk():
+    bad = np.zeros((200_000, 4), dtype=np.float32)
+    bad[150_000, 1] = bad[199_999, 0] = np.nan
+    with pytest.raises(ValueError, match="at row 150000, column 1"):
+        SPHClassifier().fit(LOGITS, LABELS).predict(bad)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "route"])
+def test_another_width_than_in_fit_is_refused(method):
+    head = SPHClassifier().fit(LOGITS, LABELS)
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 .*in the order of classes_"):
+        getattr(head, method)(LOGITS[:, :3])
+
+
+def test_no_rows_are_refused():
+    with pytest.raises(ValueError, match=r"logits have no rows.*pass at least one"):
+        SPHClassifier().fit(LOGITS[:0], LABELS[:0])
+    with pytest.raises(ValueError, match="logits have no rows"):
+        SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[:0])
+
+
+def test_a_single_column_is_refused_with_what_to_do_for_a_binary_model():
+    with pytest.raises(ValueError, match=r"1 column.*numpy.column_stack\(\[numpy.zeros_like\(z\), z\]\)"):
+        SPHClassifier().fit(LOGITS[:, :1], LABELS)
+
+
+def test_a_single_row_must_still_be_a_table():
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[0])
+
+
+def test_one_class_only_is_refused():
+    with pytest.raises(ValueError, match="labels hold one class only, 2: at least two classes need rows"):
+        SPHClassifier().fit(LOGITS, np.full(100, 2))
+    with pytest.raises(ValueError, match="labels hold one class only, 'a'"):
+        SPHClassifier(classes=list("abcd")).fit(LOGITS, np.full(100, "a"))
+
+
+@pytest.mark.parametrize("labels", [LABELS + 1, LABELS - 1, np.where(LABELS == 2, 7, LABELS)])
+def test_labels_outside_named_columns_are_refused(labels):
+    with pytest.raises(ValueError, match=r"labels hold (4|-1|7), not among the classes of the columns \(0, 1, 2, 3\)"):
+        SPHClassifier(classes=range(4)).fit(LOGITS, labels)
+
+
+def test_more_classes_than_columns_are_refused():
+    labels = LABELS.copy()
+    labels[0] = 4
+    with pytest.raises(ValueError, match=r"logits have 4 columns but labels hold 5 classes \(0, 1, 2, 3, 4\)"):
+        SPHClassifier().fit(LOGITS, labels)
+
+
+def test_fewer_names_than_columns_ask_for_classes():
+    with pytest.raises(ValueError, match=r"4 columns but labels hold 3 classes.*with classes=\[...\]"):
+        SPHClassifier().fit(LOGITS, np.array(["a", "b", "c", "a"])[LABELS])
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (range(3), r"classes has shape \(3,\) but logits have 4 columns"),
+        ([[0, 1, 2, 3]], r"classes has shape \(1, 4\)"),
+        ([0, 1, 2, 2], "classes names a class twice"),
+    ],
+)
+def test_classes_must_name_each_column_once(classes, message):
+    with pytest.raises(ValueError, match=message):
+        SPHClassifier(classes=classes).fit(LOGITS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (None, "requires y to be passed, but the target y is None"),
+        (LABELS[:-1], "logits have 100 rows but there are 99 labels"),
+        (np.where(np.arange(100) == 9, np.nan, LABELS), "contains NaN or None at row 9: drop the rows"),
+        ([None, *LABELS[1:].tolist()], "contains NaN or None at row 0"),
+        (LABELS + 0.37, "Unknown label type: .* at row 0 is no class"),
+        ([1, "a"] * 50, None),
+        (np.array([1, "a"] * 50, dtype=object), "labels mix int, str. Make them all strings"),
+        (np.eye(4)[LABELS], "1d array"),
+    ],
+)
+def test_labels_that_are_none_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        SPHClassifier().fit(LOGITS, labels)
+
+
+def test_more_classes_than_half_the_rows_are_nothing_to_warn_of():
+    logits, labels = make_rows(rows=30, size=25)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SPHClassifier(classes=range(25)).fit(logits, labels)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_probabilities_passed_as_logits_are_warned_of(dtype):
+    probabilities = softmax(LOGITS, axis=1).astype(dtype)
+    hint = r"look like probabilities.*before softmax.*numpy.log\(numpy.clip\(p, 1e-12, None\)\)"
+    with pytest.warns(UserWarning, match=hint):
+        head = SPHClassifier().fit(probabilities, LABELS)
+    with pytest.warns(UserWarning, match=hint):
+        head.predict(probabilities)
+    with pytest.warns(UserWarning, match=hint):
+        ResponseArray.fit(probabilities, LABELS)
+
+
+def test_the_logarithm_of_probabilities_is_not_warned_of():
+    SPHClassifier().fit(np.log(softmax(LOGITS, axis=1)), LABELS)
+
+
+def test_a_few_logits_that_happen_to_sum_to_one_are_not_warned_of():
+    head = SPHClassifier().fit(LOGITS, LABELS)
+    rows = LOGITS.copy()
+    rows[3] = [0.1, 0.2, 0.3, 0.4]
+    head.predict(rows)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"certainty": 1.5}, "certainty=1.5 is out of range: choose a number in [0, 1]"),
+        ({"certainty": -0.1}, "certainty=-0.1 is out of range"),
+        ({"certainty": np.nan}, "certainty=nan is not a number"),
+        ({"certainty": "high"}, "certainty='high' is not a number"),
+        ({"certainty": True}, "certainty=True is not a number"),
+        ({"window_low": 0.8, "window_high": 0.2}, "window_low=0.8 is above window_high=0.2"),
+        ({"window_low": None}, "window_low=None is not a number"),
+        ({"center": "mode"}, 'center=\'mode\' is not known: use "mean" or "median"'),
+        ({"min_separation": -1.0}, "min_separation=-1.0 is out of range: choose a number in [0, inf]"),
+        ({"weight_power": -1.0}, "weight_power=-1.0 is out of range"),
+        ({"weight_power": np.inf}, "weight_power=inf is out of range: choose a number in [0, inf)"),
+        ({"veto_distance": -1.0}, "veto_distance=-1.0 is out of range"),
+        ({"veto_count": 0}, "veto_count=0 is not possible: choose a whole number of at least 1"),
+        ({"veto_count": 1.5}, "veto_count=1.5 is not possible"),
+        ({"min_gain": 1.1}, "min_gain=1.1 is out of range: choose a number in [-1, 1]"),
+        ({"distance_power": -2.0}, "distance_power=-2.0 is out of range"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        SPHClassifier(**settings).fit(LOGITS, LABELS)
+
+
+def test_a_window_may_reach_beyond_what_a_certainty_can_be():
+    SPHClassifier(window_low=-0.2, window_high=1.1).fit(LOGITS, LABELS)
+
+
+def test_logits_too_large_to_average_are_refused():
+    with pytest.raises(ValueError, match=r"too large to average: the largest is 1e\+308.*numpy.clip"):
+        SPHClassifier().fit(np.where(LOGITS > 0, 1e308, -1e308), LABELS)
+
+
+def test_logits_masked_with_the_least_float32_are_fine():
+    masked = LOGITS.astype(np.float32)
+    masked[LABELS == 0, 3] = np.finfo(np.float32).min
+    head = SPHClassifier().fit(masked, LABELS)
+    assert np.isfinite(head.weights_).all()
+    assert np.isfinite(head.predict_proba(masked)).all()
+
+
+def test_response_array_refuses_the_same():
+    with pytest.raises(ValueError, match="center='mode'"):
+        ResponseArray.fit(LOGITS, LABELS, center="mode")
+    with pytest.raises(ValueError, match="is above window_high"):
+        ResponseArray.fit(LOGITS, LABELS, window_low=0.9, window_high=0.1)
+    with pytest.raises(ValueError, match="NaN"):
+        ResponseArray.fit(np.full((4, 4), np.nan), [0, 1, 2, 3])
+    with pytest.raises(ValueError, match="logits have 3 columns but the response array has 4 units"):
+        ResponseArray.fit(LOGITS, LABELS).distances(LOGITS[:, :3])
