@@ -1,0 +1,64 @@
+"""How things are measured, and how the results are written."""
+
+import csv
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass
+class Result:
+    """One line of the table. ``value`` and ``target`` are in ``unit``: "x" is a ratio to the baseline's time."""
+
+    what: str
+    baseline: str
+    value: float
+    unit: str
+    target: float | None = None
+
+    @property
+    def met(self) -> str:
+        if self.target is None:
+            return ""
+        return "yes" if self.value <= self.target else "NO"
+
+
+def alternate(ours: Callable[[], object], baseline: Callable[[], object], repeats: int = 7) -> float:
+    """Ratio of the best times of two calls, taken in turns so that both meet the same noise."""
+    times = np.empty((repeats, 2))
+    for turn in times:
+        for place, call in enumerate((ours, baseline)):
+            start = time.perf_counter()
+            call()
+            turn[place] = time.perf_counter() - start
+    best = times.min(axis=0)
+    return float(best[0] / best[1])
+
+
+def in_new_process(code: str, *arguments: str) -> list[float]:
+    """Run ``code`` in a new interpreter; the numbers that it prints."""
+    done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True)
+    return [float(word) for word in done.stdout.split()]
+
+
+def write(results: list[Result], folder: Path, name: str) -> str:
+    """Write the results as CSV and as a Markdown table, and return the latter."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{name}.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*(field.name for field in fields(Result)), "met"])
+        writer.writerows([*astuple(result), result.met] for result in results)
+    lines = ["| what | against | measured | target | met |", "|---|---|---|---|---|"]
+    for result in results:
+        target = "" if result.target is None else f"<= {result.target:g} {result.unit}"
+        lines.append(
+            f"| {result.what} | {result.baseline} | {result.value:.2f} {result.unit} | {target} | {result.met} |"
+        )
+    text = "\n".join(lines) + "\n"
+    (folder / f"{name}.md").write_text(text)
+    return text
