@@ -29,6 +29,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "aftermax needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
 
 # The demo needs the core and the plots only; everything else needs all of it.

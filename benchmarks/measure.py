@@ -53,12 +53,10 @@ def write(results: list[Result], folder: Path, name: str) -> str:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*(field.name for field in fields(Result)), "met"])
         writer.writerows([*astuple(result), result.met] for result in results)
-    lines = ["| what | against | measured | target | met |", "|---|---|---|---|---|"]
+    lines = ["| what | against | measured | target |", "|---|---|---|---|"]
     for result in results:
-        target = "" if result.target is None else f"<= {result.target:g} {result.unit}"
-        lines.append(
-            f"| {result.what} | {result.baseline} | {result.value:.2f} {result.unit} | {target} | {result.met} |"
-        )
+        target = "" if result.target is None else f"at most {result.target:g} {result.unit}"
+        lines.append(f"| {result.what} | {result.baseline} | {result.value:.2f} {result.unit} | {target} |")
     text = "\n".join(lines) + "\n"
     (folder / f"{name}.md").write_text(text)
     return text

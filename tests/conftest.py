@@ -38,5 +38,5 @@ def shared():
     """The project's folder of real data, where it is at hand."""
     folder = Path(os.environ.get("AFTERMAX_SHARED", ROOT.parent / "shared"))
     if not folder.is_dir():
-        pytest.skip(f"no real data at {folder}")
+        pytest.skip(f"the optional real scores are not at {folder}")
     return folder

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 
 from aftermax import ResponseArray, SPHClassifier
 from aftermax.plots import ResponseArrayDisplay
@@ -67,6 +68,23 @@ def test_it_draws_into_a_given_figure_and_copes_with_unknown_and_negative_respon
 def test_an_unfitted_head_says_so():
     with pytest.raises(NotFittedError):
         ResponseArrayDisplay.from_estimator(SPHClassifier())
+
+
+def test_what_is_no_response_array_is_refused_with_what_to_pass():
+    head = SPHClassifier().fit(*make_rows())
+    with pytest.raises(TypeError, match=r"takes a ResponseArray, not SPHClassifier: .*from_estimator\(head\)"):
+        ResponseArrayDisplay(head)
+    search = GridSearchCV(SPHClassifier(), {"certainty": [0.5]}, cv=2).fit(*make_rows())
+    with pytest.raises(TypeError, match=r"GridSearchCV has no response array.*search.best_estimator_"):
+        ResponseArrayDisplay.from_estimator(search)
+
+
+def test_long_names_are_cut():
+    logits, labels = make_rows(size=3)
+    names = np.array(["a-name-of-thirty-letters-or-more", "b", "c"])
+    display = ResponseArrayDisplay(ResponseArray.fit(logits, names[labels])).plot()
+    assert display.axes_[0].get_title() == "unit a-name…"
+    assert display.axes_[0].get_yticklabels()[0].get_text() == "a-name-of-thirty-le…"
 
 
 def test_without_matplotlib_the_error_names_the_install_command():

@@ -15,9 +15,9 @@ from conftest import make_rows
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
 
 
-def test_a_weak_model_gains(validation, unseen):
-    logits, labels = make_rows(seed=5, rows=4000, home=0.5)
-    test, truth = make_rows(seed=6, rows=4000, home=0.5)
+def test_a_weak_model_gains():
+    logits, labels = make_rows(seed=5, rows=4000, home=1.5)
+    test, truth = make_rows(seed=6, rows=4000, home=1.5)
     head = SPHClassifier().fit(logits, labels)
     assert head.score(test, truth) > np.mean(test.argmax(axis=1) == truth) + 0.05
 
@@ -119,8 +119,8 @@ def pooled_rows(head, logits, labels):
 
 @pytest.mark.parametrize("settings", [{}, {"veto_distance": 2.5}, {"distance_power": 1.0}, {"center": "median"}])
 def test_pooled_probabilities_are_calibrated(settings):
-    head = SPHClassifier(**settings).fit(*make_rows(seed=7, rows=6000, home=0.7))
-    test = make_rows(seed=8, rows=6000, home=0.7)
+    head = SPHClassifier(**settings).fit(*make_rows(seed=7, rows=6000, home=1.5))
+    test = make_rows(seed=8, rows=6000, home=1.5)
     confidence, accuracy, loss = pooled_rows(head, *test)
     assert abs(confidence - accuracy) < 0.05
     fitted = head.temperature_
@@ -167,9 +167,21 @@ def test_a_pickled_head_answers_the_same(validation, unseen):
 
 
 def test_a_huge_power_does_not_overflow(validation, unseen):
-    head = SPHClassifier(weight_power=1e4, distance_power=1e4, min_gain=-1.0).fit(*validation)
-    assert np.isfinite(head.weights_).all()
+    for power in (500.0, 1e4):
+        head = SPHClassifier(weight_power=power, distance_power=power, min_gain=-1.0).fit(*validation)
+        assert np.isfinite(head.weights_).all()
+        assert np.isfinite(head.predict_proba(unseen[0])).all()
+    head = SPHClassifier(distance_power=500.0, min_gain=-1.0).fit(*validation)
     assert np.isfinite(head.predict_proba(unseen[0])).all()
+
+
+def test_settings_changed_after_fit_wait_for_the_next_fit(validation, unseen):
+    head = SPHClassifier().fit(*validation)
+    before = head.predict(unseen[0])
+    head.set_params(certainty=0.0)
+    np.testing.assert_array_equal(head.predict(unseen[0]), before)
+    head.fit(*validation)
+    np.testing.assert_array_equal(head.predict(unseen[0]), unseen[0].argmax(axis=1))
 
 
 def test_an_unfitted_head_says_so(unseen):

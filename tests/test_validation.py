@@ -19,7 +19,7 @@ def test_values_that_are_not_finite_are_refused_with_their_place(method, value, 
     bad = LOGITS.copy()
     bad[17, 2] = value
     head = SPHClassifier()
-    with pytest.raises(ValueError, match=rf"logits contain {word}.* at row 17, column 2.*Drop those rows"):
+    with pytest.raises(ValueError, match=rf"logits contain {word}.* at row 17, column 2.*Drop such rows"):
         head.fit(bad, LABELS) if method == "fit" else getattr(head.fit(LOGITS, LABELS), method)(bad)
 
 
@@ -49,16 +49,19 @@ def test_a_single_column_is_refused_with_what_to_do_for_a_binary_model():
         SPHClassifier().fit(LOGITS[:, :1], LABELS)
 
 
-def test_a_single_row_must_still_be_a_table():
-    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+def test_a_flat_array_is_refused_with_what_to_do_for_a_row_and_for_a_binary_model():
+    with pytest.raises(ValueError, match=r"got 1D array.*row.reshape\(1, -1\).*numpy.column_stack"):
         SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[0])
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        SPHClassifier().fit(LOGITS[:, 0].tolist(), LABELS)
 
 
 def test_one_class_only_is_refused():
     with pytest.raises(ValueError, match="labels hold one class only, 2: at least two classes need rows"):
         SPHClassifier().fit(LOGITS, np.full(100, 2))
-    with pytest.raises(ValueError, match="labels hold one class only, 'a'"):
-        SPHClassifier(classes=list("abcd")).fit(LOGITS, np.full(100, "a"))
+    for classes in (None, list("abcd")):
+        with pytest.raises(ValueError, match="labels hold one class only, 'a'"):
+            SPHClassifier(classes=classes).fit(LOGITS, np.full(100, "a"))
 
 
 @pytest.mark.parametrize("labels", [LABELS + 1, LABELS - 1, np.where(LABELS == 2, 7, LABELS)])
@@ -69,8 +72,8 @@ def test_labels_outside_named_columns_are_refused(labels):
 
 def test_more_classes_than_columns_are_refused():
     labels = LABELS.copy()
-    labels[0] = 4
-    with pytest.raises(ValueError, match=r"logits have 4 columns but labels hold 5 classes \(0, 1, 2, 3, 4\)"):
+    labels[0] = -1
+    with pytest.raises(ValueError, match=r"5 classes but logits have 4 columns.*drop.*The rarest labels are -1, "):
         SPHClassifier().fit(LOGITS, labels)
 
 
@@ -84,7 +87,8 @@ def test_fewer_names_than_columns_ask_for_classes():
     [
         (range(3), r"classes has shape \(3,\) but logits have 4 columns"),
         ([[0, 1, 2, 3]], r"classes has shape \(1, 4\)"),
-        ([0, 1, 2, 2], "classes names a class twice"),
+        ("abcd", r"classes has shape \(\) .* pass a list that names the class of each column"),
+        ([0, 1, 2, 2], "classes names 2 more than once"),
     ],
 )
 def test_classes_must_name_each_column_once(classes, message):
@@ -102,12 +106,37 @@ def test_classes_must_name_each_column_once(classes, message):
         (LABELS + 0.37, "Unknown label type: .* at row 0 is no class"),
         ([1, "a"] * 50, None),
         (np.array([1, "a"] * 50, dtype=object), "labels mix int, str. Make them all strings"),
-        (np.eye(4)[LABELS], "1d array"),
+        (np.eye(4)[LABELS], r"1d array.*one-hot labels pass labels.argmax\(axis=1\)"),
     ],
 )
 def test_labels_that_are_none_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         SPHClassifier().fit(LOGITS, labels)
+
+
+def test_columns_in_another_order_than_the_labels_are_warned_of():
+    logits, labels = make_rows(rows=200, size=4, home=4.0)
+    names = np.array(["3", "10", "2", "1"])[labels]
+    hint = r"agrees with the label in only \d+% of the rows; it would in 9\d% if .* another order.*with classes=\[...\]"
+    with pytest.warns(UserWarning, match=hint):
+        SPHClassifier().fit(logits, names)
+    with pytest.warns(UserWarning, match=hint):
+        ResponseArray.fit(logits, names)
+    SPHClassifier(classes=["3", "10", "2", "1"]).fit(logits, names)
+
+
+def test_a_column_that_is_no_response_is_warned_of():
+    logits, labels = make_rows(rows=200, size=4)
+    with_number = np.column_stack([logits, 1000 + np.arange(200)])
+    with pytest.warns(UserWarning, match="agrees with the label in only .*; chance alone would in 20%"):
+        SPHClassifier().fit(with_number, labels)
+
+
+def test_a_weak_model_and_noise_are_not_warned_of():
+    for seed in range(20):
+        logits, labels = make_rows(seed, rows=100, size=5, home=1.5, noise=2.0)
+        SPHClassifier().fit(logits, labels)
+        SPHClassifier().fit(np.random.default_rng(seed).normal(size=logits.shape), labels)
 
 
 def test_more_classes_than_half_the_rows_are_nothing_to_warn_of():
@@ -146,16 +175,17 @@ def test_a_few_logits_that_happen_to_sum_to_one_are_not_warned_of():
         ({"certainty": 1.5}, "certainty=1.5 is out of range: choose a number in [0, 1]"),
         ({"certainty": -0.1}, "certainty=-0.1 is out of range"),
         ({"certainty": np.nan}, "certainty=nan is not a number"),
-        ({"certainty": "high"}, "certainty='high' is not a number"),
+        ({"certainty": "high"}, "certainty='high' is not a number: choose one in [0, 1]"),
         ({"certainty": True}, "certainty=True is not a number"),
         ({"window_low": 0.8, "window_high": 0.2}, "window_low=0.8 is above window_high=0.2"),
         ({"window_low": None}, "window_low=None is not a number"),
+        ({"window_high": 95}, "window_high=95 is out of range"),
         ({"center": "mode"}, 'center=\'mode\' is not known: use "mean" or "median"'),
         ({"min_separation": -1.0}, "min_separation=-1.0 is out of range: choose a number in [0, inf]"),
         ({"weight_power": -1.0}, "weight_power=-1.0 is out of range"),
         ({"weight_power": np.inf}, "weight_power=inf is out of range: choose a number in [0, inf)"),
         ({"veto_distance": -1.0}, "veto_distance=-1.0 is out of range"),
-        ({"veto_count": 0}, "veto_count=0 is not possible: choose a whole number of at least 1"),
+        ({"veto_count": 0}, "veto_count=0 is not possible: choose a whole number (an int) of at least 1"),
         ({"veto_count": 1.5}, "veto_count=1.5 is not possible"),
         ({"min_gain": 1.1}, "min_gain=1.1 is out of range: choose a number in [-1, 1]"),
         ({"distance_power": -2.0}, "distance_power=-2.0 is out of range"),

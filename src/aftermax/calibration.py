@@ -17,13 +17,14 @@ def score_probabilities(
     A vetoed class keeps its own score, raised to the answer's if it was lower: the veto settles the answer, and makes
     no class impossible. A class with an infinite score has probability 0.
     """
-    return _normalised(-_beyond_answer(scores, answers) / temperature)
+    with np.errstate(over="ignore"):
+        exponents = -_beyond_answer(scores, answers) / temperature
+    return _normalised(exponents)
 
 
-def softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Softmax of each row, in float64."""
-    wide = logits.astype(np.float64)
-    return _normalised(wide - wide.max(axis=1, keepdims=True))
+def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Softmax of each row."""
+    return _normalised(logits - logits.max(axis=1, keepdims=True))
 
 
 def settle_argmax(probabilities: NDArray[np.float64], answers: NDArray[np.int64]) -> None:
@@ -55,7 +56,9 @@ def fit_temperature(scores: NDArray[np.float64], answers: NDArray[np.int64], cod
 
     def slope(log_temperature: float) -> float:
         """Of the log-loss, by 1 / temperature: the score of the truth less the expected score."""
-        weights = possible * np.exp(np.maximum(beyond * -np.exp(-log_temperature), -SMALLEST_EXPONENT))
+        with np.errstate(over="ignore"):
+            exponents = np.maximum(beyond * -np.exp(-log_temperature), -SMALLEST_EXPONENT)
+        weights = possible * np.exp(exponents)
         expected = np.einsum("nk,nk->n", weights, beyond) / weights.sum(axis=1)
         return float(np.mean(target - expected))
 

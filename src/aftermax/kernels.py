@@ -1,6 +1,6 @@
 """The compiled inner loops, and only those. Importing this module imports numba, so it is imported on first use.
 
-Every kernel works in float64 whatever the input, without fast-math, and fills arrays that the caller allocated. Rows,
+Every kernel works on contiguous float64 arrays, without fast-math, and fills arrays that the caller allocated. Rows,
 classes or units from ``first`` up to ``last`` are worked, so that threads can share a job.
 """
 
@@ -27,13 +27,14 @@ def top_and_lead(sample):
     highest = sample[0]
     second = -np.inf
     for j in range(1, sample.shape[0]):
-        if sample[j] > highest:
-            second = highest
-            highest = sample[j]
-            top = j
-        elif sample[j] > second:
-            second = sample[j]
-    return top, np.float64(highest) - np.float64(second)
+        # Selections, not branches: which logit is the largest cannot be foreseen, and a wrong guess costs more.
+        value = sample[j]
+        higher = value > highest
+        lower = highest if higher else value
+        second = lower if lower > second else second
+        highest = value if higher else highest
+        top = j if higher else top
+    return top, highest - second
 
 
 @compiled
@@ -41,7 +42,7 @@ def certainty_of(sample, top):
     """The row's largest softmax score."""
     total = 0.0
     for j in range(sample.shape[0]):
-        total += math.exp(np.float64(sample[j]) - np.float64(sample[top]))
+        total += math.exp(sample[j] - sample[top])
     return 1.0 / total
 
 
@@ -83,9 +84,9 @@ def exact_mean(logits, rows, first, last):
     errors = np.zeros(last - first)
     for row in rows:
         for j in range(last - first):
-            sums[j], error = two_sum(sums[j], np.float64(logits[row, first + j]))
+            sums[j], error = two_sum(sums[j], logits[row, first + j])
             errors[j] += error
-    return exact_ratio(sums, errors, np.float64(rows.shape[0]))
+    return exact_ratio(sums, errors, float(rows.shape[0]))
 
 
 @compiled
@@ -96,7 +97,7 @@ def squares_beside(logits, rows, center, first, last):
     counts = np.zeros((2, last - first))
     for row in rows:
         for j in range(last - first):
-            gap = np.float64(logits[row, first + j]) - center[j]
+            gap = logits[row, first + j] - center[j]
             square = gap * gap
             sums[0, j], error = two_sum(sums[0, j], square if gap < 0.0 else 0.0)
             errors[0, j] += error
@@ -184,7 +185,7 @@ def pooled_score(sample, i, rule):
         weight = rule.weights[i, j]
         weighted = 0.0
         if weight > 0.0:
-            weighted = weight * distance(np.float64(sample[j]), rule.center[i, j], rule.left[i, j], rule.right[i, j])
+            weighted = weight * distance(sample[j], rule.center[i, j], rule.left[i, j], rule.right[i, j])
         total += sharpened(weighted, rule.power)
     return total
 
@@ -194,7 +195,7 @@ def is_vetoed(sample, i, rule):
     """Whether at least ``veto_count`` of all units find class i improbable."""
     flags = 0
     for j in range(sample.shape[0]):
-        far = distance(np.float64(sample[j]), rule.center[i, j], rule.left[i, j], rule.right[i, j])
+        far = distance(sample[j], rule.center[i, j], rule.left[i, j], rule.right[i, j])
         flags += far >= rule.veto_distance
         if flags >= rule.veto_count:
             return True
@@ -206,7 +207,7 @@ def is_beyond(sample, i, rule, bound):
     """Whether class i's score surely passes ``bound``: its terms are all >= 0, so a partial sum can tell."""
     total = 0.0
     for n in range(rule.kept[i]):
-        gap = np.float64(sample[rule.units[n, i]]) - rule.steps[n, i, 0]
+        gap = sample[rule.units[n, i]] - rule.steps[n, i, 0]
         weighted = abs(gap) * (rule.steps[n, i, 2] if gap > 0.0 else rule.steps[n, i, 1])
         total += sharpened(weighted, rule.power)
         if total > bound:

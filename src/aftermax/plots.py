@@ -1,5 +1,7 @@
 """Pictures, as Display classes in scikit-learn's manner. They need the ``plots`` extra (matplotlib)."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 HOME, OTHER, BAND = "#0b4f9e", "#555555", "#e8eef6"
 MOST_CLASSES = 12
+CROWDED = 8.0  # a panel this wide has no room for the labels of both 0 and 1
 
 
 class ResponseArrayDisplay:
@@ -40,10 +43,15 @@ class ResponseArrayDisplay:
     >>> ResponseArrayDisplay(array).plot().figure_.savefig("response-array.png")  # doctest: +SKIP
     """
 
-    figure_: "Figure | SubFigure"
+    figure_: Figure | SubFigure
     axes_: NDArray[Any]
 
     def __init__(self, response_array: ResponseArray) -> None:
+        if not isinstance(response_array, ResponseArray):
+            raise TypeError(
+                f"ResponseArrayDisplay takes a ResponseArray, not {type(response_array).__name__}: for a fitted head "
+                "use ResponseArrayDisplay.from_estimator(head)."
+            )
         self.response_array = response_array
 
     @classmethod
@@ -52,15 +60,20 @@ class ResponseArrayDisplay:
         estimator: SPHClassifier,
         *,
         classes: ArrayLike | None = None,
-        figure: "Figure | SubFigure | None" = None,
-    ) -> "ResponseArrayDisplay":
+        figure: Figure | SubFigure | None = None,
+    ) -> ResponseArrayDisplay:
         """Draw the response array of a fitted head; arguments as for :meth:`plot`."""
         check_is_fitted(estimator)
+        if not hasattr(estimator, "response_array_"):
+            raise TypeError(
+                f"{type(estimator).__name__} has no response array: pass a fitted SPHClassifier, as a search has in "
+                "search.best_estimator_."
+            )
         return cls(estimator.response_array_).plot(classes=classes, figure=figure)
 
     def plot(
-        self, *, classes: ArrayLike | None = None, figure: "Figure | SubFigure | None" = None
-    ) -> "ResponseArrayDisplay":
+        self, *, classes: ArrayLike | None = None, figure: Figure | SubFigure | None = None
+    ) -> ResponseArrayDisplay:
         """Draw it.
 
         Parameters
@@ -72,17 +85,18 @@ class ResponseArrayDisplay:
         """
         shown = self._shown(classes)
         if figure is None:
-            figure = new_figure(2.0 + 0.95 * len(shown), 1.7 + 0.3 * len(shown))
+            figure = new_figure(max(7.5, 2.0 + 0.95 * len(shown)), 1.9 + 0.3 * len(shown))
         self.figure_ = figure
         self.axes_ = np.atleast_1d(figure.subplots(1, len(shown), sharey=True))
         for axes, unit in zip(self.axes_, shown, strict=True):
             self._draw_unit(axes, unit, shown)
-        names = [str(self.response_array.classes[i]) for i in shown]
+        names = [shortened(self.response_array.classes[i], 20) for i in shown]
         self.axes_[0].set_yticks(range(len(shown)), names)
         self.axes_[0].set_ylim(len(shown) - 0.5, -0.5)
         self.axes_[0].set_ylabel("true class")
-        figure.supxlabel("response of the unit, in units of its response to its own class", fontsize="medium")
-        figure.suptitle("The response array: each column is one unit's answer to every class", fontsize="large")
+        figure.supxlabel("response, in units of the unit's response to its own class (diamond)", fontsize="medium")
+        every = "every class" if len(shown) == len(self.response_array.classes) else f"{len(shown)} classes"
+        figure.suptitle(f"What each unit says to {every}: center and one spread to either side", fontsize="large")
         return self
 
     def _shown(self, classes: ArrayLike | None) -> list[int]:
@@ -95,7 +109,7 @@ class ResponseArrayDisplay:
             raise ValueError(f"classes={wanted!r} cannot be shown: choose from {known!r}.")
         return [known.index(name) for name in wanted]
 
-    def _draw_unit(self, axes: "Axes", unit: int, shown: list[int]) -> None:
+    def _draw_unit(self, axes: Axes, unit: int, shown: list[int]) -> None:
         array = self.response_array
         scale = self._scale(unit)
         center = array.center[shown, unit] / scale
@@ -104,20 +118,24 @@ class ResponseArrayDisplay:
         axes.axhspan(home - 0.5, home + 0.5, color=BAND, zorder=0)
         axes.axvline(0.0, color="#bbbbbb", linewidth=0.8, zorder=1)
         for place in range(len(shown)):
-            own = place == home
+            at_home = place == home
             axes.errorbar(
                 center[place],
                 place,
                 xerr=spreads[:, [place]],
-                fmt="D" if own else "o",
-                color=HOME if own else OTHER,
-                markerfacecolor=HOME if own else "white",
-                markersize=5 if own else 4,
-                linewidth=2.0 if own else 1.1,
+                fmt="D" if at_home else "o",
+                color=HOME if at_home else OTHER,
+                markerfacecolor=HOME if at_home else "white",
+                markersize=5 if at_home else 4,
+                linewidth=2.0 if at_home else 1.1,
                 zorder=3,
             )
-        axes.set_title(f"unit {array.classes[unit]}", fontsize="small")
-        axes.set_xticks([0.0, float(np.sign(center[home]))] if np.isfinite(center[home]) else [0.0])
+        axes.set_title(f"unit {shortened(array.classes[unit], 7)}", fontsize="small")
+        low, high = axes.get_xlim()
+        low, high = min(low, -0.2), max(high, 0.2)
+        own = -1.0 if center[home] < 0 else 1.0
+        axes.set_xticks([0.0, own] if high - low < CROWDED else [own])
+        axes.set_xlim(low, high)
         axes.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
@@ -130,7 +148,13 @@ class ResponseArrayDisplay:
         return float(np.nanmax(column)) or 1.0
 
 
-def new_figure(width: float, height: float) -> "Figure":
+def shortened(name: object, length: int) -> str:
+    """A class's name, cut where it would run into its neighbour's."""
+    text = str(name)
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def new_figure(width: float, height: float) -> Figure:
     """An empty figure of that size in inches, or an error that names the extra to install."""
     try:
         from matplotlib import pyplot

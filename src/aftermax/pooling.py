@@ -1,6 +1,8 @@
 """Weights, veto and pooled likelihood: the paper's W, V and P."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +64,7 @@ class PoolingRule(NamedTuple):
         distance_power: float = 2.0,
         veto_distance: float = np.inf,
         veto_count: int = 1,
-    ) -> "PoolingRule":
+    ) -> PoolingRule:
         """Lay out a response array and its weights."""
         units = np.argsort(-weights, axis=1, kind="stable")
         ordered = np.take_along_axis(weights, units, axis=1)
@@ -83,14 +85,14 @@ class PoolingRule(NamedTuple):
         )
 
 
-def pooled_scores(logits: NDArray[Any], rule: PoolingRule) -> NDArray[np.float64]:
+def pooled_scores(logits: NDArray[np.float64], rule: PoolingRule) -> NDArray[np.float64]:
     """Every class's pooled score on every row: the less, the likelier; inf for a class that pooling never answers."""
     from aftermax import kernels
 
     scores = np.empty(logits.shape[::-1])
 
     def score(first: int, last: int) -> None:
-        columns = logits[first:last].T.astype(np.float64, order="C")
+        columns = np.ascontiguousarray(logits[first:last].T)
         out = np.empty_like(columns)
         kernels.pooled_scores(columns, rule, out)
         scores[:, first:last] = out

@@ -1,5 +1,7 @@
 """The response array: how each response unit answers to each class. The paper's D."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -7,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax.threads import over_ranges, rows_per_range
-from aftermax.validation import as_logits, check_center, check_window, compute_ready, encode_labels
+from aftermax.validation import as_logits, check_center, check_window, compute_ready, encode_labels, warn_if_misaligned
 
 UNITS_PER_RANGE = 16
 CLASSES_PER_RANGE = 4
@@ -65,7 +67,7 @@ class ResponseArray:
         window_low: float = 0.0,
         window_high: float = 1.0,
         classes: ArrayLike | None = None,
-    ) -> "ResponseArray":
+    ) -> ResponseArray:
         """Describe how each unit responds to each class.
 
         Parameters
@@ -85,38 +87,8 @@ class ResponseArray:
         check_window(window_low, window_high)
         checked = compute_ready(as_logits(logits))
         names, codes = encode_labels(labels, checked.shape, classes, getattr(logits, "columns", None))
-        return cls.from_codes(checked, codes, names, softmax_certainty(checked), center, window_low, window_high)
-
-    @classmethod
-    def from_codes(
-        cls,
-        logits: NDArray[Any],
-        codes: NDArray[np.int64],
-        classes: NDArray[Any],
-        certainty: NDArray[np.float64],
-        center: str,
-        window_low: float,
-        window_high: float,
-    ) -> "ResponseArray":
-        """As :meth:`fit`, from input that is checked already: labels as column numbers, certainties at hand."""
-        from aftermax import kernels
-
-        size = logits.shape[1]
-        rows, counts = _window_rows(codes, certainty, size, window_low, window_high)
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        middle, left, right = np.empty((3, size, size))
-
-        def describe(first: int, last: int) -> None:
-            kernels.describe_classes(logits, rows, offsets, center == "median", first, last, middle, left, right)
-
-        over_ranges(describe, size, CLASSES_PER_RANGE)
-        if not np.isfinite(middle[counts > 0]).all() or not np.isfinite(left[counts > 0] + right[counts > 0]).all():
-            raise ValueError(
-                f"logits are too large to average: the largest is {np.abs(logits).max():.3g}. "
-                "Clip them first, for example with numpy.clip(logits, -1e4, 1e4)."
-            )
-        floor = _spread_floor(logits)
-        return cls(middle, np.maximum(left, floor), np.maximum(right, floor), counts, classes)
+        warn_if_misaligned(checked, codes, names)
+        return describe(checked, codes, names, softmax_certainty(checked), center, window_low, window_high)
 
     def distances(self, logits: ArrayLike) -> NDArray[np.float64]:
         """M: how many spreads lie between each response and each center, as an array of shape (n_rows, K, K).
@@ -130,7 +102,7 @@ class ResponseArray:
                 f"logits have {checked.shape[1]} columns but the response array has {len(self.classes)} units: "
                 "pass the logits of the model it was fitted on, one column per class."
             )
-        gap = compute_ready(checked).astype(np.float64)[:, None, :] - self.center
+        gap = compute_ready(checked)[:, None, :] - self.center
         return np.asarray(np.abs(gap) / np.where(gap > 0, self.right, self.left))
 
     def separation(self) -> NDArray[np.float64]:
@@ -173,7 +145,37 @@ class ResponseArray:
         return "\n".join(lines)
 
 
-def softmax_certainty(logits: NDArray[Any]) -> NDArray[np.float64]:
+def describe(
+    logits: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    classes: NDArray[Any],
+    certainty: NDArray[np.float64],
+    center: str,
+    window_low: float,
+    window_high: float,
+) -> ResponseArray:
+    """As :meth:`ResponseArray.fit`, from input that is checked already, with labels as column numbers."""
+    from aftermax import kernels
+
+    size = logits.shape[1]
+    rows, counts = _window_rows(codes, certainty, size, window_low, window_high)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    middle, left, right = np.empty((3, size, size))
+
+    def work(first: int, last: int) -> None:
+        kernels.describe_classes(logits, rows, offsets, center == "median", first, last, middle, left, right)
+
+    over_ranges(work, size, CLASSES_PER_RANGE)
+    if not np.isfinite([array[counts > 0] for array in (middle, left, right)]).all():
+        raise ValueError(
+            f"logits are too large to average: the largest is {np.abs(logits).max():.3g}. "
+            "Clip them first, for example with numpy.clip(logits, -1e4, 1e4)."
+        )
+    floor = _spread_floor(logits)
+    return ResponseArray(middle, np.maximum(left, floor), np.maximum(right, floor), counts, classes)
+
+
+def softmax_certainty(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each row's largest softmax score."""
     from aftermax import kernels
 
@@ -205,7 +207,7 @@ def _window_rows(
     return rows, np.bincount(codes[rows], minlength=size)
 
 
-def _spread_floor(logits: NDArray[Any]) -> NDArray[np.float64]:
+def _spread_floor(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """The least spread of each unit, so that nothing divides by zero."""
     from aftermax import kernels
 

@@ -1,5 +1,7 @@
 """SPHClassifier, the Softmax-Pooling Hybrid: gate, veto, pool, trust. The paper's SPH."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from aftermax.calibration import fit_temperature, score_probabilities, settle_argmax, softmax
 from aftermax.pooling import PoolingRule, pooled_scores, pooling_weights
-from aftermax.responses import ResponseArray, softmax_certainty
+from aftermax.responses import describe, softmax_certainty
 from aftermax.threads import over_ranges, rows_per_range
 from aftermax.validation import (
     as_logits,
@@ -21,6 +23,7 @@ from aftermax.validation import (
     check_window,
     compute_ready,
     encode_labels,
+    warn_if_misaligned,
 )
 
 ROUTES = np.array(["softmax", "pooled", "reverted"])
@@ -38,16 +41,17 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
     softmax's answer. The others are compared with how every response unit answered to every class on a validation
     set, and the nearest class is the answer if pooling was seen to do better than softmax on that class.
 
-    It helps weak models: little training data, or a world that has moved. On a strong model in its own domain it has
-    little to give, and settings picked by their result on few validation rows can cost accuracy. The validation rows
-    must not be rows that the model was trained on.
+    It can help weak models: little training data, or a world that has moved. On a strong model in its own domain, with
+    many classes, or with few validation rows for each class it can cost accuracy: compare with softmax (``certainty=0``
+    is exactly that) on rows that took no part. The validation rows must not be rows that the model was trained on.
 
     Parameters
     ----------
     certainty : float, default=0.9
-        Rows whose certainty (largest softmax score) is below this go to pooling (c).
+        Rows whose certainty (largest softmax score) is below this go to pooling (c). In [0, 1]; 0 is plain softmax.
     window_low, window_high : float, default=0.0 and 1.0
-        Validation rows with a certainty in this window describe the response array (c_l, c_h).
+        Validation rows with a certainty in this window describe the response array (c_l, c_h). A class with fewer than
+        two such rows uses all of its rows.
     center : {"mean", "median"}, default="mean"
         The middle of each response distribution.
     min_separation : float, default=0.0
@@ -59,13 +63,14 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
     veto_count : int, default=1
         This many flags, or more, veto a class (v_2).
     min_gain : float, default=0.0
-        Pooling must beat softmax on a class by more than this share of its rows to be trusted (a_1).
+        Pooling must beat softmax on a class by more than this share of its rows to be trusted (a_1). In [-1, 1].
     distance_power : float, default=2.0
         Exponent on the weighted distances (m_2).
     classes : array-like of shape (K,), default=None
-        The class of each column of the logits, in order. Needed when the validation rows lack a class or the columns
-        are not in sorted order. If None: a data frame's column names, if the labels are among them; the sorted labels,
-        if there are as many as columns; or, if labels are integers in 0 .. K - 1, column j is class j.
+        The class of each column of the logits, in order. Needed when the validation rows, or those of a fold in a
+        cross-validation, lack a class, or when the columns are not in sorted order. If None: a data frame's column
+        names, if the labels are among them; the sorted labels, if there are as many as columns; or, if labels are
+        whole numbers in 0 .. K - 1, column j is class j.
 
     Attributes
     ----------
@@ -132,7 +137,7 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         self.distance_power = distance_power
         self.classes = classes
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> "SPHClassifier":
+    def fit(self, X: ArrayLike, y: ArrayLike) -> SPHClassifier:
         """Learn the response array, the weights and the trusted classes from a validation set.
 
         Parameters
@@ -146,8 +151,9 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         self._check_settings()
         checked = compute_ready(as_logits(X, self))
         self.classes_, codes = encode_labels(y, checked.shape, self.classes, getattr(X, "columns", None))
+        warn_if_misaligned(checked, codes, self.classes_)
         certainty = softmax_certainty(checked)
-        self.response_array_ = ResponseArray.from_codes(
+        self.response_array_ = describe(
             checked, codes, self.classes_, certainty, self.center, self.window_low, self.window_high
         )
         self.separation_ = self.response_array_.separation()
@@ -162,7 +168,8 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
             veto_count=self.veto_count,
         )
         # Rows in order of certainty: what is learnt from them does not depend on the order they came in.
-        uncertain = np.argsort(certainty)[: np.count_nonzero(certainty < self.certainty)]
+        self._gate = float(self.certainty)
+        uncertain = np.argsort(certainty)[: np.count_nonzero(certainty < self._gate)]
         self._fit_trust(checked[uncertain], codes[uncertain])
         return self
 
@@ -226,7 +233,7 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         def work(first: int, last: int) -> None:
             chunk = compute_ready(logits[first:last], first)
             answers, routes = np.empty((2, len(chunk)), dtype=np.int64)
-            kernels.predict_rows(chunk, float(self.certainty), trusted, self._rule, answers, routes)
+            kernels.predict_rows(chunk, self._gate, trusted, self._rule, answers, routes)
             out[first:last] = report(chunk, answers, routes)
 
         over_ranges(work, len(logits), rows_per_range(logits.shape[1]))

@@ -1,7 +1,10 @@
 """What comes in: logits, labels and settings, checked once, with errors that name the fix."""
 
+from __future__ import annotations
+
 import math
 import warnings
+from collections import Counter
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -13,6 +16,10 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 PROBABILITY_TOLERANCE = 1e-3
 ROWS_LOOKED_AT = 1000
+CLEARLY_ALIGNED = 0.6
+CLEARLY_BETTER = 0.3
+ENOUGH_ROWS = 20
+BINARY = "For a binary model with a single output z, pass numpy.column_stack([numpy.zeros_like(z), z])."
 
 
 # ---- logits ----------------------------------------------------------------------------------------------------------
@@ -25,6 +32,11 @@ def as_logits(logits: ArrayLike, estimator: BaseEstimator | None = None, *, rese
     finite is left to :func:`compute_ready`, which sees them in chunks.
     """
     shape: tuple[int, ...] = getattr(logits, "shape", ())
+    if len(shape) == 1:
+        raise ValueError(
+            f"Expected 2D array, got 1D array of shape {shape} as logits: one column for each class is needed. Reshape "
+            f"your data: for one row pass row.reshape(1, -1). {BINARY}"
+        )
     width = getattr(estimator, "n_features_in_", None)
     if not reset and len(shape) == 2 and shape[1] != width:
         raise ValueError(
@@ -38,12 +50,11 @@ def as_logits(logits: ArrayLike, estimator: BaseEstimator | None = None, *, rese
         checked = validate_data(estimator, logits, reset=reset, **options)
     if len(checked) == 0:
         raise ValueError(
-            f"logits have no rows (0 sample(s), shape {checked.shape}): pass at least one, as (n_rows, n_classes)."
+            f"logits have no rows (their shape is {checked.shape}): pass at least one, as (n_rows, n_classes)."
         )
     if checked.shape[1] == 1:
         raise ValueError(
-            "logits have 1 column, n_features = 1: a classifier has one response per class, so at least two. "
-            "For a binary model with a single output z, pass numpy.column_stack([numpy.zeros_like(z), z])."
+            f"logits have 1 column (n_features = 1): one column for each class is needed, so at least two. {BINARY}"
         )
     if _look_like_probabilities(checked):
         warnings.warn(
@@ -55,22 +66,21 @@ def as_logits(logits: ArrayLike, estimator: BaseEstimator | None = None, *, rese
     return np.asarray(checked)
 
 
-def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[Any]:
-    """Finite logits in a form that the kernels take: float64 or float32, contiguous; copied only where they must be.
+def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
+    """Finite logits in the form that the kernels take: float64, contiguous, writeable; copied only where they must be.
 
     ``first_row`` is where this chunk starts, so that an error can name the row.
     """
     finite = np.isfinite(logits)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
-        kind = "NaN" if np.isnan(logits[row, column]) else "infinity (inf)"
+        kind = "NaN" if np.isnan(logits[row, column]) else f"infinity ({logits[row, column]})"
         raise ValueError(
-            f"logits contain {kind} at row {first_row + row}, column {column} ({np.count_nonzero(~finite)} such values "
-            "near it). Drop those rows or repair the model's output; if these are log-probabilities, clip before "
-            "the log: numpy.log(numpy.clip(p, 1e-12, None))."
+            f"logits contain {kind} at row {first_row + row}, column {column}. Drop such rows or repair the model's "
+            "output: float16 overflows at 65504; a class that is masked out wants -1e4 in place of -inf; probabilities "
+            "are to be clipped before their logarithm is taken, numpy.log(numpy.clip(p, 1e-12, None))."
         )
-    native = logits.dtype if logits.dtype in (np.float32, np.float64) and logits.dtype.isnative else np.float64
-    return np.require(logits, native, ["C", "A", "W"])
+    return np.require(logits, np.float64, ["C", "A", "W"])
 
 
 def _look_like_probabilities(logits: NDArray[Any]) -> bool:
@@ -92,7 +102,18 @@ def encode_labels(
     many as columns; else whole numbers in 0 .. K - 1 are column numbers already.
     """
     rows, columns = shape
-    seen, places = np.unique(_checked_labels(labels, rows), return_inverse=True)
+    seen, places, counts = np.unique(_checked_labels(labels, rows), return_inverse=True, return_counts=True)
+    if len(seen) < 2:
+        raise ValueError(
+            f"labels hold one class only, {_listed(seen.tolist())}: at least two classes need rows. Pass a validation "
+            "set drawn like the data the model will meet."
+        )
+    if len(seen) > columns:
+        rarest = seen[np.argsort(counts, kind="stable")].tolist()
+        raise ValueError(
+            f"labels hold {len(seen)} classes but logits have {columns} columns, one for each class: drop the rows "
+            f"with stray labels, or pass all columns. The rarest labels are {_listed(rarest)}."
+        )
     names = _checked_classes(classes, columns) if classes is not None else _columns_of(seen, columns, headings)
     numbers = {name: j for j, name in enumerate(names.tolist())}
     unknown = [label for label in seen.tolist() if label not in numbers]
@@ -100,11 +121,6 @@ def encode_labels(
         raise ValueError(
             f"labels hold {_listed(unknown)}, not among the classes of the columns ({_listed(names.tolist())}): "
             "correct the labels, or name the class of each column, in order, with classes=[...]."
-        )
-    if len(seen) < 2:
-        raise ValueError(
-            f"labels hold one class only, {_listed(seen.tolist())}: at least two classes need rows. Pass a validation "
-            "set drawn like the data the model will meet."
         )
     return names, np.array([numbers[label] for label in seen.tolist()])[places]
 
@@ -119,9 +135,9 @@ def _columns_of(seen: NDArray[Any], columns: int, headings: Iterable[Any] | None
     if seen.dtype.kind in "iuf" and set(seen.tolist()) <= set(range(columns)):
         return np.arange(columns, dtype=np.float64 if seen.dtype.kind == "f" else np.int64)
     raise ValueError(
-        f"logits have {columns} columns but labels hold {len(seen)} classes ({_listed(seen.tolist())}): one column per "
-        "class is needed. If the rows lack a class, name the class of each column, in order, with classes=[...] "
-        f"or use the column numbers 0 to {columns - 1} as labels."
+        f"logits have {columns} columns but labels hold {len(seen)} classes ({_listed(seen.tolist())}): one column for "
+        "each class is needed. If the rows lack a class, as a fold of a cross-validation may, name the class of each "
+        f"column, in order, with classes=[...] or use the column numbers 0 to {columns - 1} as labels."
     )
 
 
@@ -129,6 +145,12 @@ def _checked_labels(labels: ArrayLike, rows: int) -> NDArray[Any]:
     if labels is None:
         raise ValueError(
             "fit requires y to be passed, but the target y is None: pass the true class of each row of logits."
+        )
+    shape: tuple[int, ...] = getattr(labels, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape}: pass one class for each row. For one-hot labels "
+            "pass labels.argmax(axis=1)."
         )
     values = np.asarray(column_or_1d(labels, warn=True))
     if len(values) != rows:
@@ -160,18 +182,48 @@ def _checked_classes(classes: ArrayLike, columns: int) -> NDArray[Any]:
     names = np.asarray(classes)
     if names.ndim != 1 or len(names) != columns:
         raise ValueError(
-            f"classes has shape {names.shape} but logits have {columns} columns: name the class of each, in order."
+            f"classes has shape {names.shape} but logits have {columns} columns: pass a list that names the class of "
+            "each column, in order."
         )
-    if len(set(names.tolist())) < columns:
-        raise ValueError(
-            f"classes names a class twice ({_listed(names.tolist())}): each column needs a class of its own."
-        )
+    twice = [name for name, times in Counter(names.tolist()).items() if times > 1]
+    if twice:
+        raise ValueError(f"classes names {_listed(twice)} more than once: each column needs a class of its own.")
     return names
 
 
 def _listed(values: list[Any]) -> str:
     shown = ", ".join(repr(value) for value in values[:5])
     return shown if len(values) <= 5 else f"{shown}, ... {len(values)} in all"
+
+
+def warn_if_misaligned(logits: NDArray[Any], codes: NDArray[np.int64], classes: NDArray[Any]) -> None:
+    """Warn when the columns can hardly belong to the classes they are taken for.
+
+    That is, when the largest logit is right far less often than chance, or would be right in many more rows if the
+    columns were in another order.
+    """
+    size = len(classes)
+    confusion = np.bincount(codes * size + logits.argmax(axis=1), minlength=size * size).reshape(size, size)
+    rows, right = len(codes), int(np.trace(confusion))
+    if right > CLEARLY_ALIGNED * rows:
+        return
+    from scipy.optimize import linear_sum_assignment
+
+    other, order = linear_sum_assignment(-confusion)
+    possible = int(confusion[other, order].sum())
+    chance = rows / size
+    if possible - right > CLEARLY_BETTER * rows and rows >= ENOUGH_ROWS * size:
+        hint = f"it would in {possible / rows:.0%} if the columns were in another order"
+    elif chance - right > 6 * math.sqrt(chance):
+        hint = f"chance alone would in {1 / size:.0%}"
+    else:
+        return
+    warnings.warn(
+        f"The largest logit agrees with the label in only {right / rows:.0%} of the rows; {hint}. Are the columns the "
+        f"responses to {_listed(classes.tolist())}? If not, name the class of each, in order, with classes=[...].",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 # ---- settings --------------------------------------------------------------------------------------------------------
@@ -183,8 +235,9 @@ def check_center(center: object) -> None:
 
 
 def check_window(low: object, high: object) -> None:
-    check_number("window_low", low)
-    check_number("window_high", high)
+    # A window around a certainty may reach a little beyond what a certainty can be.
+    check_number("window_low", low, -1.0, 2.0)
+    check_number("window_high", high, -1.0, 2.0)
     if float(low) > float(high):  # type: ignore[arg-type]
         raise ValueError(
             f"window_low={low} is above window_high={high}, so no row can be inside: swap them, or use 0.0 and 1.0 "
@@ -196,14 +249,14 @@ def check_number(
     name: str, value: object, low: float = -math.inf, high: float = math.inf, *, infinite: bool = False
 ) -> None:
     """Refuse what is not a real number in [low, high]."""
+    bounds = f"[{low:g}, {high:g}]" if infinite or math.isfinite(high) else f"[{low:g}, {high:g})"
     if not isinstance(value, Real) or isinstance(value, bool) or math.isnan(value):
-        raise ValueError(f"{name}={value!r} is not a number.")
+        raise ValueError(f"{name}={value!r} is not a number: choose one in {bounds}.")
     if not low <= float(value) <= high or (math.isinf(value) and not infinite):
-        bounds = f"[{low:g}, {high:g}]" if infinite or math.isfinite(high) else f"[{low:g}, {high:g})"
         raise ValueError(f"{name}={value!r} is out of range: choose a number in {bounds}.")
 
 
 def check_count(name: str, value: object) -> None:
     """Refuse what is not a whole number of at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r} is not possible: choose a whole number of at least 1.")
+        raise ValueError(f"{name}={value!r} is not possible: choose a whole number (an int) of at least 1.")
