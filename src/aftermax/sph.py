@@ -91,6 +91,21 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
     feature_names_in_ : ndarray of shape (K,)
         Names of the columns, if fitted on a data frame with string names.
 
+    Notes
+    -----
+    The paper tells the algorithm twice. Where it is silent or at odds with itself, this is how it was read:
+
+    - Rows *at* or above ``certainty`` keep softmax's answer; the overview's "max(S(s)) < cc ... accepted" is a slip.
+    - A response exactly ``veto_distance`` spreads away raises a flag, and a separation of exactly ``min_separation`` is
+      kept. Units with zero weight count for the veto.
+    - "min (> 0)" leaves out vetoed classes and classes whose weights are all zero, not a true distance of zero. Ties go
+      to the first column.
+    - Where no class is left, pooling's answer is softmax's, also when the trusted classes are found.
+    - A side of a distribution without rows takes the other side's spread; no spread is below 1e-6 times the unit's
+      standard deviation over all rows (1e-6 if that is zero).
+    - A class without rows is never pooling's answer, and no other class is measured against it.
+    - Everything is computed in float64. Sums over rows are compensated, so the order of rows is no matter.
+
     References
     ----------
     C. B. Delahunt, C. Mehanian, J. N. Kutz, "Money on the Table: Statistical information ignored by softmax can
