@@ -154,7 +154,7 @@ class Reference:
                 pooling_right += pooling == i
                 softmax_right += softmax == i
             if total > 0:
-                self.trusted[i] = pooling_right / total - softmax_right / total > self.settings.min_gain
+                self.trusted[i] = (pooling_right - softmax_right) / total > self.settings.min_gain
 
     # Predicting
 

@@ -51,6 +51,14 @@ def test_the_window_selects_rows_and_spares_classes_with_too_few():
     np.testing.assert_allclose(array.center[1], np.mean(logits[3:], axis=0))
 
 
+def test_both_ends_of_the_window_belong_to_it():
+    even, other = [1.0, 1.0], [3.0, 0.0]
+    logits = [even, [2.0, 2.0], other, [5.0, 5.0], [7.0, 7.0], other]
+    array = ResponseArray.fit(logits, [0, 0, 0, 1, 1, 1], window_low=0.5, window_high=0.5)
+    np.testing.assert_array_equal(array.counts, [2, 2])
+    np.testing.assert_array_equal(array.center, [[1.5, 1.5], [6.0, 6.0]])
+
+
 def test_a_class_without_rows_is_unknown_and_no_one_is_measured_against_it():
     logits, labels = make_rows(rows=300, size=4)
     with_all = ResponseArray.fit(logits, labels, classes=range(4))

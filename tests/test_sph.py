@@ -9,7 +9,9 @@ from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
-from aftermax import SPHClassifier
+from aftermax import ResponseArray, SPHClassifier
+from aftermax.calibration import fit_temperature
+from aftermax.pooling import PoolingRule, pooled_scores
 from conftest import make_rows
 
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
@@ -127,6 +129,53 @@ def test_pooled_probabilities_are_calibrated(settings):
     for factor in (0.7, 1.4):
         head.temperature_ = fitted * factor
         assert pooled_rows(head, *test)[2] > loss
+
+
+def test_the_temperature_comes_from_the_rows_that_will_be_pooled(validation):
+    logits, labels = validation
+    head = SPHClassifier(min_gain=0.2).fit(logits, labels)
+    assert 0 < head.trusted_.sum() < 5
+    pooled = head.route(logits) == "pooled"
+    scores = pooled_scores(logits[pooled], head._rule)
+    expected = fit_temperature(scores, head.predict(logits[pooled]), labels[pooled])
+    np.testing.assert_allclose(head.temperature_, expected, rtol=1e-6)
+
+
+def test_the_gate_is_exact_however_the_other_logits_lie():
+    """The shortcut that spares the exponentials holds even where all other classes come second together."""
+    logits, labels = make_rows(rows=300, size=5)
+    head = SPHClassifier(certainty=0.9, min_gain=-1.0).fit(logits, labels)
+    edge = np.log(4 * 0.9 / 0.1)
+    leads = edge + np.array([-1e-2, -1e-4, -1e-7, -1e-9, 1e-9, 1e-7, 1e-4, 1e-2])
+    rows = np.zeros((8, 5))
+    rows[:, 2] = leads
+    np.testing.assert_array_equal(head.route(rows) == "softmax", softmax(rows, axis=1).max(axis=1) >= 0.9)
+    assert (head.route(rows) == "softmax").sum() == 4
+
+
+@pytest.mark.parametrize("gain", [0.1, 0.2, 0.3])
+def test_a_gain_of_exactly_min_gain_is_not_enough(gain):
+    """0.4 - 0.3 is more than 0.1 in floating point, but not in truth."""
+    trusted = SPHClassifier(min_gain=gain, certainty=1.0)
+    trusted.classes_, trusted._gate = np.arange(2), 1.0
+    for softmax_right in range(10):
+        pooled_right = softmax_right + round(10 * gain)
+        if pooled_right > 10:
+            continue
+        assert not trust_of(trusted, pooled_right, softmax_right)
+        assert pooled_right == 10 or trust_of(trusted, pooled_right + 1, softmax_right)
+
+
+def trust_of(head, pooled_right, softmax_right):
+    """Whether class 0 is trusted, with these many of ten rows right; the pooling rule goes by unit 1 alone."""
+    said = np.where(np.arange(10) < pooled_right, 0.0, 1.0)
+    largest = np.where(np.arange(10) < softmax_right, 0.9, -0.9)
+    logits = np.column_stack([largest + said, said])
+    center = np.array([[0.0, 0.0], [0.0, 1.0]])
+    array = ResponseArray(center, np.ones((2, 2)), np.ones((2, 2)), np.array([10, 10]), np.arange(2))
+    head._rule = PoolingRule.build(array, np.array([[0.0, 1.0], [0.0, 1.0]]))
+    head._fit_trust(logits, np.zeros(10, dtype=np.int64))
+    return bool(head.trusted_[0])
 
 
 def test_a_logit_ahead_by_less_than_softmax_can_tell_is_still_the_argmax(validation):

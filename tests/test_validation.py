@@ -169,6 +169,10 @@ def test_a_few_logits_that_happen_to_sum_to_one_are_not_warned_of():
     head.predict(rows)
 
 
+def test_rows_within_0_and_1_that_do_not_sum_to_one_are_not_warned_of():
+    SPHClassifier().fit(softmax(LOGITS, axis=1) * 0.9, LABELS)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -195,11 +195,11 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         self._decide(logits, np.ones(size, dtype=bool), lambda _, *decision: np.stack(decision, axis=1), decided)
         pooled, routes = decided.T
         rows = np.bincount(codes, minlength=size)
-        pooled_share, softmax_share = (
-            np.bincount(codes[answers == codes], minlength=size) / np.maximum(rows, 1)
-            for answers in (pooled, logits.argmax(axis=1))
+        pooled_right, softmax_right = (
+            np.bincount(codes[answers == codes], minlength=size) for answers in (pooled, logits.argmax(axis=1))
         )
-        self.trusted_ = (rows > 0) & (pooled_share - softmax_share > self.min_gain)
+        # The difference of the shares, rounded once: a gain of exactly ``min_gain`` is never enough.
+        self.trusted_ = (rows > 0) & ((pooled_right - softmax_right) / np.maximum(rows, 1) > self.min_gain)
         kept = np.flatnonzero((routes == POOLED) & self.trusted_[pooled])
         kept = kept[:: -(-len(kept) // ROWS_FOR_TEMPERATURE) or 1]
         self.temperature_ = fit_temperature(pooled_scores(logits[kept], self._rule), pooled[kept], codes[kept])
