@@ -1,6 +1,6 @@
-"""A plain and slow second implementation of SPH, written from SPEC.md alone: the oracle of the tests.
+"""A plain and slow second implementation of SPH, written from the project's specification alone: the tests' oracle.
 
-Nothing here is meant to be fast. Names follow the words of SPEC.md; i is a class, j a response unit, k another class.
+Nothing here is meant to be fast. Names follow its words; i is a class, j a response unit, k another class.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Settings:
-    """The parameters of SPEC.md, with its defaults."""
+    """The parameters, with their defaults."""
 
     certainty: float = 0.9
     window_low: float = 0.0

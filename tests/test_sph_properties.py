@@ -106,6 +106,19 @@ def test_the_order_of_the_rows_changes_nothing_to_the_last_bit(head, seed, size)
     np.testing.assert_array_equal(head.predict(test[mixed]), head.predict(test)[mixed])
 
 
+@pytest.mark.parametrize("rows", [300, 20_000])
+def test_the_order_of_rows_that_are_much_alike_changes_nothing(rows):
+    logits, labels = make_rows(rows=rows, size=3, home=1.0, noise=1.5)
+    logits = np.round(logits)
+    head = SPHClassifier(min_gain=-1.0).fit(logits, labels)
+    expected, trusted, weights = head.predict_proba(logits), head.trusted_, head.weights_
+    order = np.random.default_rng(0).permutation(rows)
+    head.fit(logits[order], labels[order])
+    np.testing.assert_array_equal(head.weights_, weights)
+    np.testing.assert_array_equal(head.trusted_, trusted)
+    np.testing.assert_allclose(head.predict_proba(logits), expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_the_number_of_threads_and_the_size_of_chunks_change_nothing(monkeypatch, validation, unseen, count):
     head = SPHClassifier().fit(*validation)

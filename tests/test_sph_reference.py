@@ -1,4 +1,4 @@
-"""SPHClassifier against the plain, slow reading of SPEC.md in reference.py, on random settings of every kind."""
+"""SPHClassifier against the plain, slow implementation in reference.py, on random settings of every kind."""
 
 from collections import Counter
 

@@ -1,5 +1,7 @@
 """Work spread over threads."""
 
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
@@ -64,3 +66,14 @@ def test_a_head_still_works_after_a_fork(validation):
     np.testing.assert_array_equal(queue.get(timeout=60), expected)
     child.join(60)
     assert child.exitcode == 0
+
+
+def test_without_a_place_for_compiled_code_it_is_compiled_anew():
+    code = (
+        "from numba.core import caching\n"
+        "caching.CacheImpl._locator_classes = []\n"
+        "from aftermax import ResponseArray\n"
+        "print(ResponseArray.fit([[3, 0], [1, 0], [0, 1], [0, 3]], [0, 0, 1, 1]).center.tolist())"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[[2.0, 0.0], [0.0, 2.0]]\n", done.stderr

@@ -4,6 +4,7 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import softmax
 
@@ -104,7 +105,8 @@ def test_classes_must_name_each_column_once(classes, message):
         (np.where(np.arange(100) == 9, np.nan, LABELS), "contains NaN or None at row 9: drop the rows"),
         ([None, *LABELS[1:].tolist()], "contains NaN or None at row 0"),
         (LABELS + 0.37, "Unknown label type: .* at row 0 is no class"),
-        ([1, "a"] * 50, None),
+        (np.where(np.arange(100) == 9, np.inf, LABELS), "Unknown label type: inf at row 9 is no class"),
+        (pd.Series(["a", "b", pd.NA, "d"] * 25, dtype="string"), "contains NaN or None at row 2"),
         (np.array([1, "a"] * 50, dtype=object), "labels mix int, str. Make them all strings"),
         (np.eye(4)[LABELS], r"1d array.*one-hot labels pass labels.argmax\(axis=1\)"),
     ],
@@ -152,8 +154,10 @@ def test_probabilities_passed_as_logits_are_warned_of(dtype):
     hint = r"look like probabilities.*before softmax.*numpy.log\(numpy.clip\(p, 1e-12, None\)\)"
     with pytest.warns(UserWarning, match=hint):
         head = SPHClassifier().fit(probabilities, LABELS)
-    with pytest.warns(UserWarning, match=hint):
-        head.predict(probabilities)
+    for method in (head.predict, head.predict_proba, head.route):
+        with pytest.warns(UserWarning, match=hint) as caught:
+            method(probabilities)
+        assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match=hint):
         ResponseArray.fit(probabilities, LABELS)
 
@@ -201,12 +205,15 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 
 
 def test_a_window_may_reach_beyond_what_a_certainty_can_be():
-    SPHClassifier(window_low=-0.2, window_high=1.1).fit(LOGITS, LABELS)
+    wide = SPHClassifier(window_low=-0.2, window_high=1.1).fit(LOGITS, LABELS)
+    np.testing.assert_array_equal(wide.weights_, SPHClassifier().fit(LOGITS, LABELS).weights_)
 
 
 def test_logits_too_large_to_average_are_refused():
     with pytest.raises(ValueError, match=r"too large to average: the largest is 1e\+308.*numpy.clip"):
         SPHClassifier().fit(np.where(LOGITS > 0, 1e308, -1e308), LABELS)
+    with pytest.raises(ValueError, match="too large to average"):
+        SPHClassifier().fit(np.where(np.eye(4)[LABELS] > 0, 1e200, -1e200), LABELS)
 
 
 def test_logits_masked_with_the_least_float32_are_fine():

@@ -75,6 +75,16 @@ def fit_temperature(scores: NDArray[np.float64], answers: NDArray[np.int64], cod
     return float(np.exp(brentq(slope, low, high, xtol=1e-6) if low < high else low))
 
 
+def content_order(logits: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.intp]:
+    """A shuffled order of the rows that depends on what they hold, and not on the order they came in."""
+    mixed = codes.astype(np.uint64)
+    columns = np.ascontiguousarray(logits.T) + 0.0  # so that -0.0 is 0.0
+    for bits in columns.view(np.uint64):
+        mixed = (mixed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+    return np.argsort(mixed, kind="stable")
+
+
 def _beyond_answer(scores: NDArray[np.float64], answers: NDArray[np.int64]) -> NDArray[np.float64]:
     """How far each class's score lies beyond that of the answer, at least 0."""
     best = scores[np.arange(len(answers)), answers][:, None]

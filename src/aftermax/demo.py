@@ -96,6 +96,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("aftermax-demo"), help="folder for the table and the picture")
     folder: Path = parser.parse_args().out
 
+    figure = new_figure(11.5, 4.7)
     print(f"Training {NETWORKS} small networks on each of {SIZES} handwritten digits ...", flush=True)
     runs = {size: [run(size, seed) for seed in range(NETWORKS)] for size in SIZES}
     outcomes = [Outcome(*np.mean([outcome for outcome, _ in runs[size]], axis=0).tolist()) for size in SIZES]
@@ -113,7 +114,6 @@ def main() -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["networks", *Outcome._fields])
         writer.writerows([NETWORKS, *(round(value, 4) for value in row)] for row in outcomes)
-    figure = new_figure(11.5, 4.7)
     ResponseArrayDisplay.from_estimator(runs[SIZES[0]][0][1], figure=figure)
     figure.savefig(folder / "response-array.png", dpi=150)
     print(f"\nWritten to {folder}: table.csv, table.md, response-array.png")

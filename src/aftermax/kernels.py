@@ -1,16 +1,48 @@
 """The compiled inner loops, and only those. Importing this module imports numba, so it is imported on first use.
 
-Every kernel works on contiguous float64 arrays, without fast-math, and fills arrays that the caller allocated. Rows,
-classes or units from ``first`` up to ``last`` are worked, so that threads can share a job.
+Every kernel works on contiguous float64 arrays, without fast-math. Those that threads share fill arrays that the caller
+allocated, for the classes or units from ``first`` up to ``last``.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-# numpy's error model: x / 0 is inf, as in numpy, and not an exception; it lets the loops over units be vectorised.
-compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile, and keep the result on disk where there is a place for it; without one, compile anew each time.
+
+    numpy's error model: x / 0 is inf, as in numpy, and not an exception; it lets the loops over units be vectorised.
+    """
+    try:
+        return njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:  # no folder that numba may write to
+        return njit(nogil=True, error_model="numpy")(function)
+
+
+class PoolingRule(NamedTuple):
+    """All that pooling needs to answer, laid out for the kernels; K classes, K units.
+
+    The first block is the rule as the paper has it. The second repeats it so that a class can be dropped early: each
+    class's units by rank, heaviest first, and the same rank of all classes side by side in memory.
+    """
+
+    center: NDArray[np.float64]
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    power: float
+    veto_distance: float
+    veto_count: int
+
+    kept: NDArray[np.int64]  # K: how many units have a weight
+    units: NDArray[np.int64]  # rank x class: which ones
+    steps: NDArray[np.float64]  # rank x class x 3: their center, weight / left and weight / right
+
 
 # A class is dropped early only when its rounded partial sum is beyond the best score by more than rounding can explain.
 ROUNDING = 1.0 + 1e-9
@@ -58,7 +90,7 @@ def certainties(logits, out):
 
 @compiled
 def two_sum(total, value):
-    """The rounded sum and its rounding error (Knuth). With the errors carried along, the order of rows is no matter."""
+    """The rounded sum and its rounding error (Knuth). Errors carried along make the order of rows no matter."""
     new = total + value
     virtual = new - total
     return new, (total - (new - virtual)) + (value - virtual)
@@ -180,6 +212,8 @@ def sharpened(value, power):
 @compiled
 def pooled_score(sample, i, rule):
     """Class i's pooled score, to the letter: the sum over units, in their order, of (W_ij M_ij) ^ power."""
+    if rule.power == 0.0:
+        return float(sample.shape[0])
     total = 0.0
     for j in range(sample.shape[0]):
         weight = rule.weights[i, j]
@@ -205,6 +239,8 @@ def is_vetoed(sample, i, rule):
 @compiled
 def is_beyond(sample, i, rule, bound):
     """Whether class i's score surely passes ``bound``: its terms are all >= 0, so a partial sum can tell."""
+    if rule.power == 0.0:  # all scores are the same
+        return False
     total = 0.0
     for n in range(rule.kept[i]):
         gap = sample[rule.units[n, i]] - rule.steps[n, i, 0]

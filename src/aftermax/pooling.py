@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.responses import ResponseArray
 from aftermax.threads import over_ranges, rows_per_range
+
+if TYPE_CHECKING:
+    from aftermax.kernels import PoolingRule
 
 
 def pooling_weights(
@@ -36,53 +39,35 @@ def pooling_weights(
     return np.asarray(np.divide(raised, total, out=np.zeros_like(raised), where=total > 0))
 
 
-class PoolingRule(NamedTuple):
-    """All that pooling needs to answer, laid out for the kernels; K classes, K units.
+def pooling_rule(
+    responses: ResponseArray,
+    weights: NDArray[np.float64],
+    *,
+    distance_power: float = 2.0,
+    veto_distance: float = np.inf,
+    veto_count: int = 1,
+) -> PoolingRule:
+    """A response array and its weights, laid out for the kernels. Classes without rows lose their weights."""
+    from aftermax import kernels
 
-    The first block is the rule as the paper has it. The second repeats it so that a class can be dropped early: each
-    class's units by rank, heaviest first, and the same rank of all classes side by side in memory.
-    """
-
-    center: NDArray[np.float64]
-    left: NDArray[np.float64]
-    right: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    power: float
-    veto_distance: float
-    veto_count: int
-
-    kept: NDArray[np.int64]  # K: how many units have a weight
-    units: NDArray[np.int64]  # rank x class: which ones
-    steps: NDArray[np.float64]  # rank x class x 3: their center, weight / left and weight / right
-
-    @classmethod
-    def build(
-        cls,
-        responses: ResponseArray,
-        weights: NDArray[np.float64],
-        *,
-        distance_power: float = 2.0,
-        veto_distance: float = np.inf,
-        veto_count: int = 1,
-    ) -> PoolingRule:
-        """Lay out a response array and its weights."""
-        units = np.argsort(-weights, axis=1, kind="stable")
-        ordered = np.take_along_axis(weights, units, axis=1)
-        center, left, right = (
-            np.take_along_axis(array, units, axis=1) for array in (responses.center, responses.left, responses.right)
-        )
-        return cls(
-            responses.center,
-            responses.left,
-            responses.right,
-            weights,
-            float(distance_power),
-            float(veto_distance),
-            int(veto_count),
-            np.count_nonzero(weights, axis=1),
-            np.ascontiguousarray(units.T),
-            np.stack([center.T, (ordered / left).T, (ordered / right).T], axis=2),
-        )
+    weights = np.where(responses.counts[:, None] > 0, weights, 0.0)
+    units = np.argsort(-weights, axis=1, kind="stable")
+    ordered = np.take_along_axis(weights, units, axis=1)
+    center, left, right = (
+        np.take_along_axis(array, units, axis=1) for array in (responses.center, responses.left, responses.right)
+    )
+    return kernels.PoolingRule(
+        responses.center,
+        responses.left,
+        responses.right,
+        weights,
+        float(distance_power),
+        float(veto_distance),
+        int(veto_count),
+        np.count_nonzero(weights, axis=1),
+        np.ascontiguousarray(units.T),
+        np.stack([center.T, (ordered / left).T, (ordered / right).T], axis=2),
+    )
 
 
 def pooled_scores(logits: NDArray[np.float64], rule: PoolingRule) -> NDArray[np.float64]:

@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aftermax.labels import encode_labels, warn_if_misaligned
 from aftermax.threads import over_ranges, rows_per_range
-from aftermax.validation import as_logits, check_center, check_window, compute_ready, encode_labels, warn_if_misaligned
+from aftermax.validation import as_logits, check_center, check_window, compute_ready
 
 UNITS_PER_RANGE = 16
 CLASSES_PER_RANGE = 4
@@ -111,9 +112,13 @@ class ResponseArray:
         The median, over the other classes with rows, of the distance between the centers in units of the mean of the
         two spreads that face each other. NaN for a class without rows.
         """
+        return self._separation(len(self.classes))
+
+    def _separation(self, units: int) -> NDArray[np.float64]:
+        """f of the first ``units`` units."""
         from aftermax import kernels
 
-        out = np.full_like(self.center, np.nan)
+        out = np.full((len(self.classes), units), np.nan)
         present = np.flatnonzero(self.counts)
 
         def separate(first: int, last: int) -> None:
@@ -122,7 +127,7 @@ class ResponseArray:
                 kernels.separations(self.center[present, j], self.left[present, j], self.right[present, j], others)
                 out[present, j] = _row_medians(others)
 
-        over_ranges(separate, len(out), UNITS_PER_RANGE)
+        over_ranges(separate, units, UNITS_PER_RANGE)
         return out
 
     def __repr__(self) -> str:
@@ -133,7 +138,7 @@ class ResponseArray:
             f"ResponseArray: {size} classes x {size} units, described by {self.counts.sum()} rows",
             f"  {'class':>{width}}  {'rows':>6}  response of its own unit  apart by",
         ]
-        apart = self.separation()
+        apart = self._separation(shown)
         for i, name in enumerate(names):
             if self.counts[i]:
                 home = f"{self.center[i, i]:.3g} (-{self.left[i, i]:.2g} +{self.right[i, i]:.2g})"
@@ -166,12 +171,12 @@ def describe(
         kernels.describe_classes(logits, rows, offsets, center == "median", first, last, middle, left, right)
 
     over_ranges(work, size, CLASSES_PER_RANGE)
-    if not np.isfinite([array[counts > 0] for array in (middle, left, right)]).all():
+    floor = _spread_floor(logits)
+    if not np.isfinite([array[counts > 0] + floor for array in (middle, left, right)]).all():
         raise ValueError(
             f"logits are too large to average: the largest is {np.abs(logits).max():.3g}. "
             "Clip them first, for example with numpy.clip(logits, -1e4, 1e4)."
         )
-    floor = _spread_floor(logits)
     return ResponseArray(middle, np.maximum(left, floor), np.maximum(right, floor), counts, classes)
 
 
@@ -218,4 +223,4 @@ def _spread_floor(logits: NDArray[np.float64]) -> NDArray[np.float64]:
         len(deviation),
         UNITS_PER_RANGE,
     )
-    return np.where(deviation > 0, SPREAD_FLOOR * deviation, SPREAD_FLOOR)
+    return np.where(deviation == 0, SPREAD_FLOOR, SPREAD_FLOOR * deviation)

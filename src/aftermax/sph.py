@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
-from aftermax.calibration import fit_temperature, score_probabilities, settle_argmax, softmax
-from aftermax.pooling import PoolingRule, pooled_scores, pooling_weights
-from aftermax.responses import describe, softmax_certainty
+from aftermax.calibration import content_order, fit_temperature, score_probabilities, settle_argmax, softmax
+from aftermax.labels import encode_labels, warn_if_misaligned
+from aftermax.pooling import pooled_scores, pooling_rule, pooling_weights
+from aftermax.responses import ResponseArray, describe, softmax_certainty
 from aftermax.threads import over_ranges, rows_per_range
-from aftermax.validation import (
-    as_logits,
-    check_center,
-    check_count,
-    check_number,
-    check_window,
-    compute_ready,
-    encode_labels,
-    warn_if_misaligned,
-)
+from aftermax.validation import as_logits, check_center, check_count, check_number, check_window, compute_ready
+
+if TYPE_CHECKING:
+    from aftermax.kernels import PoolingRule
 
 ROUTES = np.array(["softmax", "pooled", "reverted"])
 POOLED = 1
+
+# The temperature: how many rows it is fitted on at most; how many each class needs for the rows that made D to stand
+# for new ones; and into how many parts the rows are divided if there are fewer.
 ROWS_FOR_TEMPERATURE = 4096
+ROWS_FOR_EACH_CLASS = 200
+FOLDS = 5
 
 # Made of a chunk: from its logits, its answers (as column numbers) and its routes, what the caller is told.
 Report = Callable[[NDArray[Any], NDArray[np.int64], NDArray[np.int64]], NDArray[Any]]
+# Pooled rows with a known class: scores, answers and true classes, the latter two as column numbers.
+ToCalibrate = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
 
 class SPHClassifier(ClassifierMixin, BaseEstimator):
@@ -70,7 +71,8 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         The class of each column of the logits, in order. Needed when the validation rows, or those of a fold in a
         cross-validation, lack a class, or when the columns are not in sorted order. If None: a data frame's column
         names, if the labels are among them; the sorted labels, if there are as many as columns; or, if labels are
-        whole numbers in 0 .. K - 1, column j is class j.
+        whole numbers in 0 .. K - 1, column j is class j. (scikit-learn's log-loss and AUC take probabilities to be in
+        sorted order: sort the columns beforehand if you need these.)
 
     Attributes
     ----------
@@ -85,7 +87,8 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
     trusted_ : ndarray of shape (K,)
         Whether pooling is believed when it says this class (m).
     temperature_ : float
-        Turns pooled scores into probabilities.
+        Turns pooled scores into probabilities: it has the least log-loss on the pooled validation rows, scored by a
+        response array made of the other rows where there are fewer than 200 for each class.
     n_features_in_ : int
         K.
     feature_names_in_ : ndarray of shape (K,)
@@ -163,52 +166,91 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_rows,)
             Labels: the true classes, integers or strings.
         """
+        self.__dict__.pop("temperature_", None)  # not fitted until all is well
         self._check_settings()
         checked = compute_ready(as_logits(X, self))
         self.classes_, codes = encode_labels(y, checked.shape, self.classes, getattr(X, "columns", None))
         warn_if_misaligned(checked, codes, self.classes_)
         certainty = softmax_certainty(checked)
-        self.response_array_ = describe(
-            checked, codes, self.classes_, certainty, self.center, self.window_low, self.window_high
-        )
+        self._gate = float(self.certainty)
+        self.response_array_ = self._describe(checked, codes, certainty)
         self.separation_ = self.response_array_.separation()
         self.weights_ = pooling_weights(
             self.separation_, min_separation=self.min_separation, weight_power=self.weight_power
         )
-        self._rule = PoolingRule.build(
-            self.response_array_,
+        self._rule = self._rule_of(self.response_array_)
+        hard = certainty < self._gate
+        hard_logits, hard_codes = checked[hard], codes[hard]
+        pooled = self._pool(hard_logits, self._rule)
+        self.trusted_ = self._trusted(hard_logits.argmax(axis=1), pooled[0], hard_codes)
+        if len(codes) >= ROWS_FOR_EACH_CLASS * len(self.classes_):
+            found = [self._scores_to_calibrate(hard_logits, hard_codes, self._rule, *pooled)]
+        else:
+            found = list(self._held_out_scores(checked, codes, certainty))
+        self.temperature_ = fit_temperature(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        return self
+
+    def _describe(
+        self, logits: NDArray[np.float64], codes: NDArray[np.int64], certainty: NDArray[np.float64]
+    ) -> ResponseArray:
+        return describe(logits, codes, self.classes_, certainty, self.center, self.window_low, self.window_high)
+
+    def _rule_of(self, responses: ResponseArray) -> PoolingRule:
+        return pooling_rule(
+            responses,
             self.weights_,
             distance_power=self.distance_power,
             veto_distance=self.veto_distance,
             veto_count=self.veto_count,
         )
-        # Rows in order of certainty: what is learnt from them does not depend on the order they came in.
-        self._gate = float(self.certainty)
-        uncertain = np.argsort(certainty)[: np.count_nonzero(certainty < self._gate)]
-        self._fit_trust(checked[uncertain], codes[uncertain])
-        return self
 
-    def _fit_trust(self, logits: NDArray[Any], codes: NDArray[np.int64]) -> None:
-        """From the uncertain validation rows: which classes to trust, and the temperature of the rows then pooled."""
+    def _trusted(
+        self, softmax_answers: NDArray[np.intp], pooled: NDArray[np.int64], codes: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Which classes pooling is better at than softmax, by the uncertain validation rows (m)."""
         size = len(self.classes_)
-        decided = np.empty((len(codes), 2), dtype=np.int64)
-        self._decide(logits, np.ones(size, dtype=bool), lambda _, *decision: np.stack(decision, axis=1), decided)
-        pooled, routes = decided.T
         rows = np.bincount(codes, minlength=size)
         pooled_right, softmax_right = (
-            np.bincount(codes[answers == codes], minlength=size) for answers in (pooled, logits.argmax(axis=1))
+            np.bincount(codes[answers == codes], minlength=size) for answers in (pooled, softmax_answers)
         )
         # The difference of the shares, rounded once: a gain of exactly ``min_gain`` is never enough.
-        self.trusted_ = (rows > 0) & ((pooled_right - softmax_right) / np.maximum(rows, 1) > self.min_gain)
+        return np.asarray((rows > 0) & ((pooled_right - softmax_right) / np.maximum(rows, 1) > self.min_gain))
+
+    def _held_out_scores(
+        self, logits: NDArray[np.float64], codes: NDArray[np.int64], certainty: NDArray[np.float64]
+    ) -> Iterator[ToCalibrate]:
+        """Each fifth of the rows scored by a response array made of the others.
+
+        With few rows for each class the array fits the rows it was made of better than any others, and probabilities
+        fitted on them would promise too much.
+        """
+        shuffled = content_order(logits, codes)
+        by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+        for fold in range(FOLDS):
+            held_out, others = by_class[fold::FOLDS], np.delete(by_class, np.s_[fold::FOLDS])
+            rule = self._rule_of(self._describe(logits[others], codes[others], certainty[others]))
+            rows = held_out[certainty[held_out] < self._gate]
+            yield self._scores_to_calibrate(logits[rows], codes[rows], rule, *self._pool(logits[rows], rule))
+
+    def _scores_to_calibrate(
+        self,
+        logits: NDArray[np.float64],
+        codes: NDArray[np.int64],
+        rule: PoolingRule,
+        pooled: NDArray[np.int64],
+        routes: NDArray[np.int64],
+    ) -> ToCalibrate:
+        """Scores, answers and true classes of the rows that are pooled, or of a sample of them."""
         kept = np.flatnonzero((routes == POOLED) & self.trusted_[pooled])
-        kept = kept[:: -(-len(kept) // ROWS_FOR_TEMPERATURE) or 1]
-        self.temperature_ = fit_temperature(pooled_scores(logits[kept], self._rule), pooled[kept], codes[kept])
+        if len(kept) > ROWS_FOR_TEMPERATURE:
+            kept = kept[content_order(logits[kept], codes[kept])[:ROWS_FOR_TEMPERATURE]]
+        return pooled_scores(logits[kept], rule), pooled[kept], codes[kept]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class of each row: softmax's answer or pooling's."""
-        checked = self._check_logits(X)
+        checked = as_logits(X, self, reset=False)
         out = np.empty(len(checked), dtype=self.classes_.dtype)
-        return self._decide(checked, self.trusted_, lambda _, answers, __: self.classes_[answers], out)
+        return self._decide(checked, self._rule, self.trusted_, lambda _, answers, __: self.classes_[answers], out)
 
     def route(self, X: ArrayLike) -> NDArray[np.str_]:
         """Which way each row went.
@@ -216,9 +258,9 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         "softmax": it was certain. "pooled": it was not, and pooling's answer was kept. "reverted": pooling was
         distrusted or had no answer, so softmax's stands.
         """
-        checked = self._check_logits(X)
+        checked = as_logits(X, self, reset=False)
         out = np.empty(len(checked), dtype=ROUTES.dtype)
-        return self._decide(checked, self.trusted_, lambda _, __, routes: ROUTES[routes], out)
+        return self._decide(checked, self._rule, self.trusted_, lambda _, __, routes: ROUTES[routes], out)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of the classes; the largest is always at the class that :meth:`predict` gives.
@@ -226,8 +268,8 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         Rows that keep softmax's answer have softmax's probabilities. Pooled rows have probabilities proportional to
         exp(-score / ``temperature_``), where a vetoed class is at most as likely as the answer.
         """
-        checked = self._check_logits(X)
-        return self._decide(checked, self.trusted_, self._probabilities, np.empty(checked.shape))
+        checked = as_logits(X, self, reset=False)
+        return self._decide(checked, self._rule, self.trusted_, self._probabilities, np.empty(checked.shape))
 
     def _probabilities(
         self, logits: NDArray[Any], answers: NDArray[np.int64], routes: NDArray[np.int64]
@@ -239,8 +281,15 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         settle_argmax(probabilities, answers)
         return probabilities
 
+    def _pool(self, logits: NDArray[np.float64], rule: PoolingRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Answers (as column numbers) and routes (as places in ``ROUTES``) of rows if every class were trusted."""
+        out = np.empty((len(logits), 2), dtype=np.int64)
+        trusted = np.ones(len(self.classes_), dtype=bool)
+        self._decide(logits, rule, trusted, lambda _, *decision: np.stack(decision, axis=1), out)
+        return out[:, 0], out[:, 1]
+
     def _decide(
-        self, logits: NDArray[Any], trusted: NDArray[np.bool_], report: Report, out: NDArray[Any]
+        self, logits: NDArray[Any], rule: PoolingRule, trusted: NDArray[np.bool_], report: Report, out: NDArray[Any]
     ) -> NDArray[Any]:
         """Gate, veto, pool and trust, chunk by chunk, and fill ``out`` with what ``report`` makes of each chunk."""
         from aftermax import kernels
@@ -248,15 +297,14 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         def work(first: int, last: int) -> None:
             chunk = compute_ready(logits[first:last], first)
             answers, routes = np.empty((2, len(chunk)), dtype=np.int64)
-            kernels.predict_rows(chunk, self._gate, trusted, self._rule, answers, routes)
+            kernels.predict_rows(chunk, self._gate, trusted, rule, answers, routes)
             out[first:last] = report(chunk, answers, routes)
 
         over_ranges(work, len(logits), rows_per_range(logits.shape[1]))
         return out
 
-    def _check_logits(self, X: ArrayLike) -> NDArray[Any]:
-        check_is_fitted(self)
-        return as_logits(X, self, reset=False)
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "temperature_")
 
     def _check_settings(self) -> None:
         check_number("certainty", self.certainty, 0.0, 1.0)

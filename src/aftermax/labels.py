@@ -1,0 +1,152 @@
+"""Labels as they come in, and which column is which class."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
+
+# When columns are taken to belong to other classes, as shares of the rows; and the rows of each class it takes to tell.
+CLEARLY_ALIGNED = 0.6
+CLEARLY_BETTER = 0.3
+ENOUGH_ROWS = 20
+
+
+def encode_labels(
+    labels: ArrayLike, shape: tuple[int, ...], classes: ArrayLike | None, headings: Iterable[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The class of each column, and each label as a column number.
+
+    Without ``classes``: the ``headings`` of a data frame if they name the labels; the sorted labels if there are as
+    many as columns; else whole numbers in 0 .. K - 1 are column numbers already.
+    """
+    rows, columns = shape
+    seen, places, counts = np.unique(_checked_labels(labels, rows), return_inverse=True, return_counts=True)
+    if len(seen) < 2:
+        raise ValueError(
+            f"labels hold one class only, {_listed(seen.tolist())}: at least two classes need rows. Pass a validation "
+            "set drawn like the data the model will meet."
+        )
+    if len(seen) > columns:
+        rarest = seen[np.argsort(counts, kind="stable")].tolist()
+        raise ValueError(
+            f"labels hold {len(seen)} classes but logits have {columns} columns, one for each class: drop the rows "
+            f"with stray labels, or pass all columns. The rarest labels are {_listed(rarest)}."
+        )
+    names = _checked_classes(classes, columns) if classes is not None else _columns_of(seen, columns, headings)
+    numbers = {name: j for j, name in enumerate(names.tolist())}
+    unknown = [label for label in seen.tolist() if label not in numbers]
+    if unknown:
+        raise ValueError(
+            f"labels hold {_listed(unknown)}, not among the classes of the columns ({_listed(names.tolist())}): "
+            "correct the labels, or name the class of each column, in order, with classes=[...]."
+        )
+    return names, np.array([numbers[label] for label in seen.tolist()])[places]
+
+
+def _columns_of(seen: NDArray[Any], columns: int, headings: Iterable[Any] | None) -> NDArray[Any]:
+    """The class of each column, worked out from the labels seen and the headings of the columns, if they have any."""
+    titles = [] if headings is None else list(headings)
+    if titles and all(isinstance(title, str | Integral) for title in titles) and set(seen.tolist()) <= set(titles):
+        return _checked_classes(titles, columns)
+    if len(seen) == columns:
+        return seen
+    if seen.dtype.kind in "iuf" and set(seen.tolist()) <= set(range(columns)):
+        return np.arange(columns, dtype=np.float64 if seen.dtype.kind == "f" else np.int64)
+    raise ValueError(
+        f"logits have {columns} columns but labels hold {len(seen)} classes ({_listed(seen.tolist())}): one column for "
+        "each class is needed. If the rows lack a class, as a fold of a cross-validation may, name the class of each "
+        f"column, in order, with classes=[...] or use the column numbers 0 to {columns - 1} as labels."
+    )
+
+
+def _checked_labels(labels: ArrayLike, rows: int) -> NDArray[Any]:
+    if labels is None:
+        raise ValueError(
+            "fit requires y to be passed, but the target y is None: pass the true class of each row of logits."
+        )
+    shape: tuple[int, ...] = getattr(labels, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape}: pass one class for each row. For one-hot labels "
+            "pass labels.argmax(axis=1)."
+        )
+    values = np.asarray(column_or_1d(labels, warn=True))
+    if len(values) != rows:
+        raise ValueError(f"logits have {rows} rows but there are {len(values)} labels: pass one label for each row.")
+    missing = [n for n, label in enumerate(values.tolist()) if label is None or (label == label) is not True]
+    if missing:
+        raise ValueError(f"Input y contains NaN or None at row {missing[0]}: drop the rows that have no label.")
+    if values.dtype == object:
+        values = _from_objects(values)
+    if values.dtype.kind == "f" and not (whole := np.isfinite(values) & (values == np.floor(values))).all():
+        row = int(np.argmin(whole))
+        raise ValueError(
+            f"Unknown label type: {values[row]} at row {row} is no class. Labels are whole numbers or strings; where "
+            "these are probabilities, pass the index of the largest."
+        )
+    return values
+
+
+def _from_objects(values: NDArray[Any]) -> NDArray[Any]:
+    """Python objects as one kind of label."""
+    for kind, dtype in ((str, np.str_), (Integral, np.int64), (Real, np.float64)):
+        if all(isinstance(label, kind) for label in values):
+            return values.astype(dtype)
+    kinds = ", ".join(sorted({type(label).__name__ for label in values}))
+    raise ValueError(f"Unknown label type: labels mix {kinds}. Make them all strings or all whole numbers.")
+
+
+def _checked_classes(classes: ArrayLike, columns: int) -> NDArray[Any]:
+    names = np.array(classes)
+    if names.ndim != 1 or len(names) != columns:
+        raise ValueError(
+            f"classes has shape {names.shape} but logits have {columns} columns: pass a list that names the class of "
+            "each column, in order."
+        )
+    twice = [name for name, times in Counter(names.tolist()).items() if times > 1]
+    if twice:
+        raise ValueError(f"classes names {_listed(twice)} more than once: each column needs a class of its own.")
+    return names
+
+
+def _listed(values: list[Any]) -> str:
+    shown = ", ".join(repr(value) for value in values[:5])
+    return shown if len(values) <= 5 else f"{shown}, ... {len(values)} in all"
+
+
+def warn_if_misaligned(logits: NDArray[Any], codes: NDArray[np.int64], classes: NDArray[Any]) -> None:
+    """Warn when the columns can hardly belong to the classes they are taken for.
+
+    That is, when the largest logit is right far less often than chance, or would be right in many more rows if the
+    columns were in another order.
+    """
+    size = len(classes)
+    confusion = np.bincount(codes * size + logits.argmax(axis=1), minlength=size * size).reshape(size, size)
+    rows, right = len(codes), int(np.trace(confusion))
+    if right > CLEARLY_ALIGNED * rows:
+        return
+    from scipy.optimize import linear_sum_assignment
+
+    other, order = linear_sum_assignment(-confusion)
+    possible = int(confusion[other, order].sum())
+    chance = rows / size
+    if possible - right > CLEARLY_BETTER * rows and rows >= ENOUGH_ROWS * size:
+        hint = f"it would in {possible / rows:.0%} if the columns were in another order"
+    elif chance - right > 6 * math.sqrt(chance):
+        hint = f"chance alone would in {1 / size:.0%}"
+    else:
+        return
+    warnings.warn(
+        f"The largest logit agrees with the label in only {right / rows:.0%} of the rows; {hint}. Are the columns the "
+        f"responses to {_listed(classes.tolist())}? If not, name the class of each, in order, with classes=[...].",
+        UserWarning,
+        stacklevel=3,
+    )
