@@ -80,8 +80,8 @@ def test_what_is_no_response_array_is_refused_with_what_to_pass():
 
 
 def test_long_names_are_cut():
-    logits, labels = make_rows(size=3)
-    names = np.array(["a-name-of-thirty-letters-or-more", "b", "c"])
+    logits, labels = make_rows(size=5)
+    names = np.array(["a-name-of-thirty-letters-or-more", "b", "c", "d", "e"])
     display = ResponseArrayDisplay(ResponseArray.fit(logits, names[labels])).plot()
     assert display.axes_[0].get_title() == "unit a-name…"
     assert display.axes_[0].get_yticklabels()[0].get_text() == "a-name-of-thirty-le…"

@@ -43,8 +43,9 @@ def softmax_answers(logits):
 def test_one_constant_added_to_every_logit_changes_nothing(head, seed, size, shift):
     logits, labels, test = draw(seed, size)
     head.fit(logits, labels)
-    trusted, answers, routes = head.trusted_, head.predict(test), head.route(test)
+    trusted, answers, routes, chances = head.trusted_, head.predict(test), head.route(test), head.predict_proba(test)
     head.fit(logits + shift, labels)
+    np.testing.assert_allclose(head.predict_proba(test + shift), chances, rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(head.trusted_, trusted)
     np.testing.assert_array_equal(head.predict(test + shift), answers)
     np.testing.assert_array_equal(head.route(test + shift), routes)
@@ -62,9 +63,10 @@ def test_a_constant_of_its_own_for_each_row_does_change_the_answers(validation, 
 def test_permuting_the_classes_permutes_the_answers(head, seed, size):
     logits, labels, test = draw(seed, size)
     head.set_params(classes=np.arange(size)).fit(logits, labels)
-    trusted, answers, routes = head.trusted_, head.predict(test), head.route(test)
+    trusted, answers, routes, chances = head.trusted_, head.predict(test), head.route(test), head.predict_proba(test)
     order = np.random.default_rng(seed).permutation(size)
     head.set_params(classes=order).fit(logits[:, order], labels)
+    np.testing.assert_allclose(head.predict_proba(test[:, order]), chances[:, order], rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(head.trusted_, trusted[order])
     np.testing.assert_array_equal(head.predict(test[:, order]), answers)
     np.testing.assert_array_equal(head.route(test[:, order]), routes)

@@ -46,7 +46,7 @@ def test_no_rows_are_refused():
 
 
 def test_a_single_column_is_refused_with_what_to_do_for_a_binary_model():
-    with pytest.raises(ValueError, match=r"1 column.*numpy.column_stack\(\[numpy.zeros_like\(z\), z\]\)"):
+    with pytest.raises(ValueError, match=r"1 column.*numpy.column_stack\(\[-z / 2, z / 2\]\)"):
         SPHClassifier().fit(LOGITS[:, :1], LABELS)
 
 
@@ -139,6 +139,18 @@ def test_a_weak_model_and_noise_are_not_warned_of():
         logits, labels = make_rows(seed, rows=100, size=5, home=1.5, noise=2.0)
         SPHClassifier().fit(logits, labels)
         SPHClassifier().fit(np.random.default_rng(seed).normal(size=logits.shape), labels)
+
+
+def test_headings_that_name_some_labels_only_are_refused():
+    frame = pd.DataFrame(LOGITS, columns=["d", "a", "b", "sea"])
+    with pytest.raises(ValueError, match=r"headings .* name some of the labels but not 'c'.*rename.*classes=\[...\]"):
+        SPHClassifier().fit(frame, np.array(list("abcd"))[LABELS])
+
+
+def test_headings_that_contradict_classes_are_refused():
+    frame = pd.DataFrame(LOGITS, columns=list("dabc"))
+    with pytest.raises(ValueError, match=r"classes=\('a', 'b', 'c', 'd'\) .* headings .*'d', 'a', 'b', 'c'"):
+        SPHClassifier(classes=list("abcd")).fit(frame, np.array(list("abcd"))[LABELS])
 
 
 def test_more_classes_than_half_the_rows_are_nothing_to_warn_of():

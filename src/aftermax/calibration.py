@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 # The temperature is sought around the typical distance between the best two scores, this far and in these steps.
-LOG_RANGE = 20.0
-LOG_STEP = 2.0
+LOG_RANGE = 7.0
+LOG_STEP = 1.0
 SMALLEST_EXPONENT = 700.0
 
 
@@ -76,13 +76,18 @@ def fit_temperature(scores: NDArray[np.float64], answers: NDArray[np.int64], cod
 
 
 def content_order(logits: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.intp]:
-    """A shuffled order of the rows that depends on what they hold, and not on the order they came in."""
+    """An order of the rows that depends on what they hold, and not on the order they came in.
+
+    They are sorted by the lead of the largest logit, which neither a constant added to all logits nor another order of
+    the classes changes; rows with the same lead by a mix of their values, relative to the largest, and by that.
+    """
+    second, largest = np.partition(logits, -2, axis=1)[:, -2:].T
     mixed = codes.astype(np.uint64)
-    columns = np.ascontiguousarray(logits.T) + 0.0  # so that -0.0 is 0.0
+    columns = np.ascontiguousarray(logits.T) - largest
     for bits in columns.view(np.uint64):
         mixed = (mixed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(32)
-    return np.argsort(mixed, kind="stable")
+    return np.lexsort((largest, mixed, largest - second))
 
 
 def _beyond_answer(scores: NDArray[np.float64], answers: NDArray[np.int64]) -> NDArray[np.float64]:

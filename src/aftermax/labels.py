@@ -40,7 +40,16 @@ def encode_labels(
             f"labels hold {len(seen)} classes but logits have {columns} columns, one for each class: drop the rows "
             f"with stray labels, or pass all columns. The rarest labels are {_listed(rarest)}."
         )
-    names = _checked_classes(classes, columns) if classes is not None else _columns_of(seen, columns, headings)
+    titles = _usable(headings)
+    if classes is None:
+        names = _columns_of(seen, columns, titles)
+    else:
+        names = _checked_classes(classes, columns)
+        if set(names.tolist()) == set(titles) and names.tolist() != titles:
+            raise ValueError(
+                f"classes=({_listed(names.tolist())}) contradicts the headings of the columns, ({_listed(titles)}): "
+                "drop classes=, or put the columns in its order."
+            )
     numbers = {name: j for j, name in enumerate(names.tolist())}
     unknown = [label for label in seen.tolist() if label not in numbers]
     if unknown:
@@ -51,11 +60,22 @@ def encode_labels(
     return names, np.array([numbers[label] for label in seen.tolist()])[places]
 
 
-def _columns_of(seen: NDArray[Any], columns: int, headings: Iterable[Any] | None) -> NDArray[Any]:
-    """The class of each column, worked out from the labels seen and the headings of the columns, if they have any."""
+def _usable(headings: Iterable[Any] | None) -> list[Any]:
+    """The headings of a data frame, if they are names or numbers that labels could be."""
     titles = [] if headings is None else list(headings)
-    if titles and all(isinstance(title, str | Integral) for title in titles) and set(seen.tolist()) <= set(titles):
+    return titles if all(isinstance(title, str | Integral) for title in titles) else []
+
+
+def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[Any]:
+    """The class of each column, worked out from the labels seen and the headings of the columns, if they have any."""
+    unnamed = [label for label in seen.tolist() if label not in titles]
+    if titles and not unnamed:
         return _checked_classes(titles, columns)
+    if any(isinstance(label, str) and label in titles for label in seen.tolist()):
+        raise ValueError(
+            f"The headings of the columns ({_listed(titles)}) name some of the labels but not {_listed(unnamed)}: "
+            "rename the columns after the classes, or name the class of each, in order, with classes=[...]."
+        )
     if len(seen) == columns:
         return seen
     if seen.dtype.kind in "iuf" and set(seen.tolist()) <= set(range(columns)):

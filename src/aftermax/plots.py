@@ -130,7 +130,7 @@ class ResponseArrayDisplay:
                 linewidth=2.0 if at_home else 1.1,
                 zorder=3,
             )
-        axes.set_title(f"unit {shortened(array.classes[unit], 7)}", fontsize="small")
+        axes.set_title(f"unit {shortened(array.classes[unit], 20 if len(shown) <= 4 else 7)}", fontsize="small")
         low, high = axes.get_xlim()
         low, high = min(low, -0.2), max(high, 0.2)
         own = -1.0 if center[home] < 0 else 1.0

@@ -224,10 +224,13 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         With few rows for each class the array fits the rows it was made of better than any others, and probabilities
         fitted on them would promise too much.
         """
-        shuffled = content_order(logits, codes)
-        by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+        order = content_order(logits, codes)
+        by_class = order[np.argsort(codes[order], kind="stable")]
+        counts = np.bincount(codes)
+        rank_in_class = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+        folds = rank_in_class % FOLDS
         for fold in range(FOLDS):
-            held_out, others = by_class[fold::FOLDS], np.delete(by_class, np.s_[fold::FOLDS])
+            held_out, others = by_class[folds == fold], by_class[folds != fold]
             rule = self._rule_of(self._describe(logits[others], codes[others], certainty[others]))
             rows = held_out[certainty[held_out] < self._gate]
             yield self._scores_to_calibrate(logits[rows], codes[rows], rule, *self._pool(logits[rows], rule))
@@ -243,7 +246,8 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         """Scores, answers and true classes of the rows that are pooled, or of a sample of them."""
         kept = np.flatnonzero((routes == POOLED) & self.trusted_[pooled])
         if len(kept) > ROWS_FOR_TEMPERATURE:
-            kept = kept[content_order(logits[kept], codes[kept])[:ROWS_FOR_TEMPERATURE]]
+            every = -(-len(kept) // ROWS_FOR_TEMPERATURE)
+            kept = kept[content_order(logits[kept], codes[kept])[::every]]
         return pooled_scores(logits[kept], rule), pooled[kept], codes[kept]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 PROBABILITY_TOLERANCE = 1e-3
 ROWS_LOOKED_AT = 1000
-BINARY = "For a binary model with a single output z, pass numpy.column_stack([numpy.zeros_like(z), z])."
+BINARY = "For a binary model with a single output z, pass numpy.column_stack([-z / 2, z / 2])."
 
 
 # ---- logits ----------------------------------------------------------------------------------------------------------
