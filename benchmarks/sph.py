@@ -53,6 +53,20 @@ head.predict(logits)
 print((first - start) - (time.perf_counter() - first))
 """
 
+COLD_START = """
+import os, sys, tempfile, time
+with tempfile.TemporaryDirectory() as folder:
+    os.environ["NUMBA_CACHE_DIR"] = folder
+    import numpy as np
+    from aftermax.sph import SPHClassifier
+    logits, labels = np.random.default_rng(0).normal(size=(1000, 10)), np.arange(1000) % 10
+    start = time.perf_counter()
+    SPHClassifier().fit(logits, labels).predict(logits)
+    first = time.perf_counter()
+    SPHClassifier().fit(logits, labels).predict(logits)
+    print((first - start) - (time.perf_counter() - first))
+"""
+
 
 def network_like(rows: int, size: int, dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Logits like a network's: each class with its own mean response in every unit, the home unit ahead."""
@@ -123,3 +137,5 @@ def processes() -> Iterator[Result]:
         seconds = np.median([in_new_process(WARM_START, str(path))[0] for _ in range(5)])
         what = "first predict of a new process, kernels on disk"
         yield Result(what, "its second predict", float(seconds), "s more", 1.0)
+        what = "first fit and predict on a machine, kernels compiled"
+        yield Result(what, "the second", in_new_process(COLD_START)[0], "s more")

@@ -21,8 +21,9 @@ def test_the_public_names_are_few_and_all_there():
     assert sorted(aftermax.__all__) == dir(aftermax) == ["ResponseArray", "SPHClassifier", "__version__"]
     for name in aftermax.__all__:
         assert getattr(aftermax, name)
+    misspelt = "SPHClasifier"
     with pytest.raises(AttributeError, match="no attribute 'SPHClasifier'"):
-        aftermax.SPHClasifier  # noqa: B018
+        getattr(aftermax, misspelt)
 
 
 def test_importing_the_package_imports_nothing_heavy(tmp_path):

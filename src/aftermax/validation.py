@@ -98,9 +98,7 @@ def check_center(center: object) -> None:
 
 def check_window(low: object, high: object) -> None:
     # A window around a certainty may reach a little beyond what a certainty can be.
-    check_number("window_low", low, -1.0, 2.0)
-    check_number("window_high", high, -1.0, 2.0)
-    if float(low) > float(high):  # type: ignore[arg-type]
+    if check_number("window_low", low, -1.0, 2.0) > check_number("window_high", high, -1.0, 2.0):
         raise ValueError(
             f"window_low={low} is above window_high={high}, so no row can be inside: swap them, or use 0.0 and 1.0 "
             "for all rows."
@@ -109,13 +107,14 @@ def check_window(low: object, high: object) -> None:
 
 def check_number(
     name: str, value: object, low: float = -math.inf, high: float = math.inf, *, infinite: bool = False
-) -> None:
-    """Refuse what is not a real number in [low, high]."""
+) -> float:
+    """The value as a float; what is not a real number in [low, high] is refused."""
     bounds = f"[{low:g}, {high:g}]" if infinite or math.isfinite(high) else f"[{low:g}, {high:g})"
     if not isinstance(value, Real) or isinstance(value, bool) or math.isnan(value):
         raise ValueError(f"{name}={value!r} is not a number: choose one in {bounds}.")
     if not low <= float(value) <= high or (math.isinf(value) and not infinite):
         raise ValueError(f"{name}={value!r} is out of range: choose a number in {bounds}.")
+    return float(value)
 
 
 def check_count(name: str, value: object) -> None:
