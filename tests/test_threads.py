@@ -13,6 +13,15 @@ from aftermax import SPHClassifier, threads
 from conftest import make_rows
 
 
+def test_one_thread_holds_within_its_block_and_thread_only():
+    before = threads.thread_count()
+    with threads.one_thread():
+        assert threads.thread_count() == 1
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(threads.thread_count).result() == before
+    assert threads.thread_count() == before
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_every_range_is_worked_once(monkeypatch, count):
     monkeypatch.setattr(threads, "thread_count", lambda: count)

@@ -50,6 +50,16 @@ def encode_labels(
                 f"classes=({_listed(names.tolist())}) contradicts the headings of the columns, ({_listed(titles)}): "
                 "drop classes=, or put the columns in its order."
             )
+    return names, _codes(seen, places, names)
+
+
+def label_codes(labels: ArrayLike, rows: int, names: NDArray[Any]) -> NDArray[np.int64]:
+    """Each label as a column number, where the classes of the columns are known already."""
+    seen, places = np.unique(_checked_labels(labels, rows), return_inverse=True)
+    return _codes(seen, places, names)
+
+
+def _codes(seen: NDArray[Any], places: NDArray[np.intp], names: NDArray[Any]) -> NDArray[np.int64]:
     numbers = {name: j for j, name in enumerate(names.tolist())}
     unknown = [label for label in seen.tolist() if label not in numbers]
     if unknown:
@@ -57,7 +67,7 @@ def encode_labels(
             f"labels hold {_listed(unknown)}, not among the classes of the columns ({_listed(names.tolist())}): "
             "correct the labels, or name the class of each column, in order, with classes=[...]."
         )
-    return names, np.array([numbers[label] for label in seen.tolist()])[places]
+    return np.array([numbers[label] for label in seen.tolist()])[places]
 
 
 def _usable(headings: Iterable[Any] | None) -> list[Any]:

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 
 def pooling_weights(
-    separation: NDArray[np.float64], *, min_separation: float = 0.0, weight_power: float = 1.0
+    separation: NDArray[np.float64],
+    *,
+    min_separation: float | NDArray[np.float64] = 0.0,
+    weight_power: float = 1.0,
 ) -> NDArray[np.float64]:
     """The paper's W: how much unit j is worth for telling class i apart.
 
     Separations below ``min_separation`` are cut, the rest raised to ``weight_power``, and each row divided by its sum.
-    A row with nothing left is all zero: pooling never answers that class.
+    A row with nothing left is all zero: pooling never answers that class. Several values of ``min_separation``, in an
+    array of shape (n, 1, 1), give n such arrays.
 
     Examples
     --------
@@ -32,10 +36,10 @@ def pooling_weights(
     """
     kept = separation >= min_separation
     # Taken relative to the row's largest, so that no power can overflow. A class without rows has NaN, and keeps none.
-    largest = np.max(np.where(kept, separation, 0.0), axis=1, keepdims=True)
-    relative = np.divide(separation, largest, out=np.zeros_like(separation), where=kept & (largest > 0))
+    largest = np.max(np.where(kept, separation, 0.0), axis=-1, keepdims=True)
+    relative = np.divide(separation, largest, out=np.zeros(kept.shape), where=kept & (largest > 0))
     raised = np.where(kept, relative**weight_power, 0.0)
-    total = raised.sum(axis=1, keepdims=True)
+    total = raised.sum(axis=-1, keepdims=True)
     return np.asarray(np.divide(raised, total, out=np.zeros_like(raised), where=total > 0))
 
 

@@ -120,6 +120,8 @@ class ResponseArray:
 
         out = np.full((len(self.classes), units), np.nan)
         present = np.flatnonzero(self.counts)
+        if len(present) < 2:
+            return out
 
         def separate(first: int, last: int) -> None:
             others = np.empty((len(present), len(present) - 1))

@@ -15,11 +15,24 @@ from aftermax.labels import encode_labels, warn_if_misaligned
 from aftermax.pooling import pooled_scores, pooling_rule, pooling_weights
 from aftermax.responses import ResponseArray, describe, softmax_certainty
 from aftermax.threads import over_ranges, rows_per_range
-from aftermax.validation import as_logits, check_center, check_count, check_number, check_window, compute_ready
+from aftermax.validation import as_logits, check_settings, compute_ready
 
 if TYPE_CHECKING:
     from aftermax.kernels import PoolingRule
 
+# All settings of SPHClassifier but the names of the classes.
+SETTINGS = (
+    "certainty",
+    "window_low",
+    "window_high",
+    "center",
+    "min_separation",
+    "weight_power",
+    "veto_distance",
+    "veto_count",
+    "min_gain",
+    "distance_power",
+)
 ROUTES = np.array(["softmax", "pooled", "reverted"])
 POOLED = 1
 
@@ -167,10 +180,14 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
             Labels: the true classes, integers or strings.
         """
         self.__dict__.pop("temperature_", None)  # not fitted until all is well
-        self._check_settings()
+        check_settings({name: getattr(self, name) for name in SETTINGS})
         checked = compute_ready(as_logits(X, self))
         self.classes_, codes = encode_labels(y, checked.shape, self.classes, getattr(X, "columns", None))
         warn_if_misaligned(checked, codes, self.classes_)
+        return self._learn(checked, codes)
+
+    def _learn(self, checked: NDArray[np.float64], codes: NDArray[np.int64]) -> SPHClassifier:
+        """Fit on input that is checked already; ``classes_`` and what is known of the columns are set."""
         certainty = softmax_certainty(checked)
         self._gate = float(self.certainty)
         self.response_array_ = self._describe(checked, codes, certainty)
@@ -309,17 +326,6 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "temperature_")
-
-    def _check_settings(self) -> None:
-        check_number("certainty", self.certainty, 0.0, 1.0)
-        check_window(self.window_low, self.window_high)
-        check_center(self.center)
-        check_number("min_separation", self.min_separation, 0.0, infinite=True)
-        check_number("weight_power", self.weight_power, 0.0)
-        check_number("veto_distance", self.veto_distance, 0.0, infinite=True)
-        check_count("veto_count", self.veto_count)
-        check_number("min_gain", self.min_gain, -1.0, 1.0)
-        check_number("distance_power", self.distance_power, 0.0)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -5,10 +5,24 @@ nothing is summed across ranges: the answer is the same for any number of thread
 this may be called from several threads at once and after a fork, as web servers and data loaders do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 VALUES_PER_RANGE = 2**18
+
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within this, in this thread, work is not spread: for work that is one of many tasks side by side already."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
 
 
 def thread_count() -> int:
@@ -16,6 +30,8 @@ def thread_count() -> int:
 
     joblib's worker processes set that variable, so a search over many heads does not start too many threads.
     """
+    if _alone.get():
+        return 1
     from numba import config
 
     return int(config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]  # numba sets it at run time

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,6 +15,17 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 PROBABILITY_TOLERANCE = 1e-3
 ROWS_LOOKED_AT = 1000
+# What SPH's settings may be that are numbers. A window around a certainty may reach beyond what certainties can be.
+RANGES = {
+    "certainty": (0.0, 1.0),
+    "window_low": (-1.0, 2.0),
+    "window_high": (-1.0, 2.0),
+    "min_separation": (0.0, math.inf),
+    "weight_power": (0.0, math.inf),
+    "veto_distance": (0.0, math.inf),
+    "min_gain": (-1.0, 1.0),
+    "distance_power": (0.0, math.inf),
+}
 BINARY = "For a binary model with a single output z, pass numpy.column_stack([-z / 2, z / 2])."
 
 
@@ -91,14 +103,32 @@ def _look_like_probabilities(logits: NDArray[Any]) -> bool:
 # ---- settings --------------------------------------------------------------------------------------------------------
 
 
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse settings of SPH that are out of range, alone or together."""
+    for name, value in settings.items():
+        check_setting(name, value)
+    check_window(settings["window_low"], settings["window_high"])
+
+
+def check_setting(name: str, value: object) -> None:
+    """Refuse a value that the setting of this name cannot have."""
+    if name == "center":
+        check_center(value)
+    elif name == "veto_count":
+        check_count(name, value)
+    else:
+        low, high = RANGES[name]
+        check_number(name, value, low, high, infinite=name in ("min_separation", "veto_distance"))
+
+
 def check_center(center: object) -> None:
     if center not in ("mean", "median"):
         raise ValueError(f'center={center!r} is not known: use "mean" or "median".')
 
 
 def check_window(low: object, high: object) -> None:
-    # A window around a certainty may reach a little beyond what a certainty can be.
-    if check_number("window_low", low, -1.0, 2.0) > check_number("window_high", high, -1.0, 2.0):
+    lowest, highest = (check_number(f"window_{end}", value, -1.0, 2.0) for end, value in (("low", low), ("high", high)))
+    if lowest > highest:
         raise ValueError(
             f"window_low={low} is above window_high={high}, so no row can be inside: swap them, or use 0.0 and 1.0 "
             "for all rows."
@@ -117,7 +147,7 @@ def check_number(
     return float(value)
 
 
-def check_count(name: str, value: object) -> None:
-    """Refuse what is not a whole number of at least 1."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r} is not possible: choose a whole number (an int) of at least 1.")
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Refuse what is not a whole number of at least ``least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) < 2**63:
+        raise ValueError(f"{name}={value!r} is not possible: choose a whole number (an int) of at least {least}.")
