@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from aftermax import SPHClassifier
+from aftermax import SPHClassifier, SPHClassifierCV
 from conftest import make_rows
 
 # These checks have two features and three classes; SPH needs one response unit for each class.
@@ -22,7 +22,10 @@ EXPECTED_FAILURES = {
 }
 
 
-@parametrize_with_checks([SPHClassifier()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+SMALL = SPHClassifierCV({"certainty": [0.5, 0.9]}, cv=2, n_repeats=1)
+
+
+@parametrize_with_checks([SPHClassifier(), SMALL], expected_failed_checks=lambda _: EXPECTED_FAILURES)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

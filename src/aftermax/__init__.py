@@ -4,14 +4,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from aftermax.grids import default_grid
     from aftermax.responses import ResponseArray
+    from aftermax.selection import SPHClassifierCV
     from aftermax.sph import SPHClassifier
+    from aftermax.sweeping import sweep
 
-__all__ = ["ResponseArray", "SPHClassifier", "__version__"]
+__all__ = ["ResponseArray", "SPHClassifier", "SPHClassifierCV", "__version__", "default_grid", "sweep"]
 __version__ = "0.1.0"
 
 # Loaded on first use: scikit-learn alone takes most of a second to import.
-_HOMES = {"ResponseArray": "aftermax.responses", "SPHClassifier": "aftermax.sph"}
+_HOMES = {
+    "ResponseArray": "aftermax.responses",
+    "SPHClassifier": "aftermax.sph",
+    "SPHClassifierCV": "aftermax.selection",
+    "default_grid": "aftermax.grids",
+    "sweep": "aftermax.sweeping",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,43 @@
+"""Is one answer better than another, on the same rows? Wins and losses, and what they prove."""
+
+from __future__ import annotations
+
+import numpy as np
+
+DRAWS = 10_000
+
+
+def relative_gain(wins: int, losses: int, errors: int) -> float:
+    """The share of the baseline's errors that is gone; 0 where there were none and none came."""
+    return (wins - losses) / max(errors, 1)
+
+
+def exact_mcnemar(wins: int, losses: int) -> float:
+    """Two-sided p-value: how likely a difference as large as this is, if wins and losses are equally likely.
+
+    Examples
+    --------
+    >>> from aftermax.paired import exact_mcnemar
+    >>> exact_mcnemar(9, 1)
+    0.021484375
+    """
+    from scipy.stats import binomtest
+
+    return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+
+
+def gain_interval(
+    wins: int, losses: int, errors: int, rows: int, rng: np.random.Generator, level: float = 0.95
+) -> tuple[float, float]:
+    """Where :func:`relative_gain` will lie on as many new rows, by a paired bootstrap.
+
+    A row is a win, a loss, an error of both or right by both; drawing rows anew draws these four counts, so the rows
+    themselves are not needed. They are drawn twice: once for what the gain may truly be, and from that draw once more
+    for what as many new rows may show of it.
+    """
+    kinds = np.array([wins, losses, errors - wins, rows - errors - losses])
+    truth = rng.multinomial(rows, kinds / rows, size=DRAWS)
+    shown = rng.multinomial(rows, truth / rows)
+    gains = (shown[:, 0] - shown[:, 1]) / np.maximum(shown[:, 0] + shown[:, 2], 1)
+    low, high = np.quantile(gains, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
