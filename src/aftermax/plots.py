@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax.responses import ResponseArray
-from aftermax.sph import SPHClassifier
+from aftermax.selection import SPHClassifierCV
+from aftermax.sph import SETTINGS, SPHClassifier
+from aftermax.sweeping import sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,6 +148,157 @@ class ResponseArrayDisplay:
         if np.isfinite(column[unit]) and column[unit] > 0:
             return float(column[unit])
         return float(np.nanmax(column)) or 1.0
+
+
+class SweepDisplay:
+    """Every set of settings as a point: its gain on validation rows and on test rows. The paper's Figure 6.
+
+    Where the points lie along the diagonal, validation rows can tell good settings from bad. Where they form a cloud,
+    the best on validation is a matter of luck.
+
+    Parameters
+    ----------
+    validation_gain, test_gain : array-like of shape (n_sets,)
+        Relative reduction of softmax's error under each set.
+    chosen : int, default=None
+        Which set was chosen.
+    softmax_kept : bool, default=False
+        Whether softmax was kept rather than any set; it is at the origin.
+    by : str, default=""
+        How the gain on validation rows was measured, for the label of the axis.
+
+    Attributes
+    ----------
+    axes_ : matplotlib Axes
+    figure_ : matplotlib Figure or SubFigure
+    oracle : int
+        The set with the best gain on the test rows: nobody could have chosen it without their labels.
+
+    Examples
+    --------
+    >>> from aftermax.plots import SweepDisplay
+    >>> display = SweepDisplay([0.0, 0.1, 0.2], [0.0, 0.15, 0.05], chosen=1)
+    >>> display.oracle
+    1
+    >>> display.plot().figure_.savefig("sweep.png")  # doctest: +SKIP
+    """
+
+    axes_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(
+        self,
+        validation_gain: ArrayLike,
+        test_gain: ArrayLike,
+        *,
+        chosen: int | None = None,
+        softmax_kept: bool = False,
+        by: str = "",
+    ) -> None:
+        self.validation_gain = np.asarray(validation_gain, dtype=np.float64)
+        self.test_gain = np.asarray(test_gain, dtype=np.float64)
+        shapes = self.validation_gain.shape, self.test_gain.shape
+        if shapes[0] != shapes[1] or self.test_gain.ndim != 1 or not self.test_gain.size:
+            raise ValueError(
+                f"validation_gain and test_gain have shapes {shapes[0]} and {shapes[1]}: pass one number for each set, "
+                "the same sets in both."
+            )
+        if not np.isfinite([self.validation_gain, self.test_gain]).all():
+            raise ValueError("validation_gain or test_gain holds NaN or infinity: drop such sets from both.")
+        if chosen is not None and not 0 <= chosen < len(self.test_gain):
+            raise ValueError(f"chosen={chosen} is no set: there are {len(self.test_gain)}, counted from 0.")
+        self.chosen = chosen
+        self.softmax_kept = softmax_kept
+        self.by = by
+        self.oracle = int(np.argmax(self.test_gain))
+
+    @classmethod
+    def from_sweeps(
+        cls,
+        on_validation: dict[str, NDArray[Any]],
+        on_test: dict[str, NDArray[Any]],
+        *,
+        chosen: int | None = None,
+        by: str = "",
+        ax: Axes | None = None,
+    ) -> SweepDisplay:
+        """Draw two results of :func:`~aftermax.sweep` over the same grid, evaluated on validation and on test rows."""
+        if not _same_sets(on_validation, on_test):
+            raise ValueError("The two sweeps are over different sets of settings: pass sweeps over one grid.")
+        return cls(on_validation["gain"], on_test["gain"], chosen=chosen, by=by).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: SPHClassifierCV,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_test: ArrayLike,
+        y_test: ArrayLike,
+        *,
+        ax: Axes | None = None,
+    ) -> SweepDisplay:
+        """Draw the sets that a fitted search chose from.
+
+        ``X`` and ``y`` are the rows it was fitted on; the gains on validation rows are the cross-validated ones that
+        the choice was made from.
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "cv_results_") or "departures" not in estimator.cv_results_:
+            raise TypeError(f"{type(estimator).__name__} is no SPHClassifierCV: pass a fitted one.")
+        options: dict[str, Any] = {"classes": estimator.classes_, "n_jobs": estimator.n_jobs}
+        columns = sweep(X, y, estimator.grid, eval_logits=X_test, eval_labels=y_test, **options)
+        found = {name: column[:-1] for name, column in estimator.cv_results_.items()}  # the last one is softmax
+        if not _same_sets(found, columns):
+            raise ValueError("The grid is no longer the one that was fitted: fit again.")
+        kept = estimator.fell_back_
+        chosen = None if kept else estimator.best_index_
+        return cls(found["gain"], columns["gain"], chosen=chosen, softmax_kept=kept, by="cross-validation").plot(ax=ax)
+
+    def plot(self, *, ax: Axes | None = None) -> SweepDisplay:
+        """Draw it, in ``ax`` or in a new figure."""
+        if ax is None:
+            ax = new_figure(5.2, 4.8).subplots()
+        self.axes_, self.figure_ = ax, ax.figure
+        gains = np.stack([self.validation_gain, self.test_gain], axis=1)
+        points, counts = np.unique(gains, axis=0, return_counts=True)
+        ax.axhline(0.0, color="#bbbbbb", linewidth=0.8, zorder=1)
+        ax.axvline(0.0, color="#bbbbbb", linewidth=0.8, zorder=1)
+        ax.axline((0.0, 0.0), slope=1.0, color="#bbbbbb", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        across, up = 100 * points.T
+        shade = 0.12 + 0.88 * np.log(counts) / np.log(max(counts.max(), 2))  # darker where more sets lie
+        ax.scatter(across, up, s=5, color=OTHER, alpha=shade, linewidths=0, rasterized=True)
+        ax.scatter([], [], s=5, color=OTHER, label="a set of settings")
+        self._mark(gains[self.oracle], "^", "white", "best on test: needs its labels")
+        if self.softmax_kept:
+            self._mark(np.zeros(2), "D", HOME, "chosen: softmax")
+        elif self.chosen is not None:
+            self._mark(gains[self.chosen], "D", HOME, "chosen")
+        self._zoom(100 * points.max())
+        ax.set_xlabel("fewer errors on validation rows, %" + (f"\nby {self.by}" if self.by else ""))
+        ax.set_ylabel("fewer errors on test rows, %")
+        ax.legend(fontsize="small", loc="lower right", markerscale=1.2)
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+        return self
+
+    def _zoom(self, top: float) -> None:
+        """Show where the choice is made; the worst sets lie far away."""
+        low, high = -1.5 * max(top, 1.0), 1.15 * max(top, 1.0)
+        self.axes_.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+        beyond = np.mean(100 * np.minimum(self.validation_gain, self.test_gain) < low)
+        if beyond > 0:
+            note = f"{100 * beyond:.0f} % of the sets lie beyond" if beyond >= 0.005 else "a few sets lie beyond"
+            self.axes_.text(0.03, 0.97, note, transform=self.axes_.transAxes, fontsize="small", va="top")
+
+    def _mark(self, gains: NDArray[np.float64], marker: str, fill: str, label: str) -> None:
+        across, up = 100 * gains
+        self.axes_.scatter(across, up, s=55, marker=marker, facecolor=fill, edgecolor="black", zorder=4, label=label)
+
+
+def _same_sets(ours: dict[str, NDArray[Any]], theirs: dict[str, NDArray[Any]]) -> bool:
+    """Whether two tables hold the same settings in the same order."""
+    return all(np.array_equal(ours[name], theirs[name]) for name in SETTINGS)
 
 
 def shortened(name: object, length: int) -> str:
