@@ -3,8 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml constraints.txt
+# For the experiments: a folder with MNIST's IDX files, and, if there is one, a folder with other networks' score files.
+DATA ?= data
+SCORES ?=
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench choosing docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -20,6 +23,9 @@ lint: .venv/dev.installed
 
 bench: .venv/dev.installed
 	$(BIN)/python -m benchmarks
+
+choosing: .venv/dev.installed
+	$(BIN)/python -m aftermax.experiments.choosing --data "$(DATA)" $(if $(SCORES),--scores "$(SCORES)")
 
 docs:
 	@echo "The docs site comes with a later issue; until then: README.md and the docstrings (python -m pydoc aftermax.sph)."

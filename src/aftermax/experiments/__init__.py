@@ -1,0 +1,1 @@
+"""The paper's experiments, and ours. They need the ``experiments`` extra (PyTorch)."""

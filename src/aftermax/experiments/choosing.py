@@ -1,0 +1,202 @@
+"""Is the honest choice of settings worth it? ``python -m aftermax.experiments.choosing``.
+
+For every network: its settings chosen by SPHClassifierCV, which never sees the test rows; chosen by the best score on
+the validation rows themselves; and chosen by looking at the test labels, as the paper did. The last is no result that
+anybody could have had: it is shown as the ceiling, and labelled as such.
+
+Results are kept row by row, so an interrupted run goes on where it stopped. After a change to the package or to the
+score files, start with ``--again``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aftermax import SPHClassifierCV, sweep
+from aftermax.experiments.datasets import data_folder, load_mnist
+from aftermax.experiments.vmnist import NETWORKS, SIZES, Scores, load_scores, network_scores
+from aftermax.paired import exact_mcnemar, relative_gain
+from aftermax.progress import Progress
+
+VALIDATION_ROWS = (4_000, 400)
+DRAWN_SIZES = (100, 1_000, 10_000)  # of these, every set of the first network is drawn
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One network and one number of validation rows. Gains are relative reductions of the error."""
+
+    name: str
+    trained_on: int  # 0 where that is not known
+    network: int
+    validation_rows: int
+    softmax_error: float
+    expected_gain: float
+    expected_low: float
+    expected_high: float
+    p_value: float
+    fell_back: bool
+    gain: float
+    wins: int
+    losses: int
+    luckiest_gain: float  # of the set with the best score on the validation rows
+    ceiling_gain: float  # of the set with the best score on the test rows
+
+    @property
+    def key(self) -> tuple[str, int, int, int]:
+        return self.name, self.trained_on, self.network, self.validation_rows
+
+    @property
+    def significantly_worse(self) -> bool:
+        return self.losses > self.wins and exact_mcnemar(self.wins, self.losses) < 0.05
+
+    @property
+    def as_expected(self) -> bool:
+        return self.expected_low <= self.gain <= self.expected_high
+
+
+def compare(case: Case) -> Outcome:
+    """All ways of choosing on one network."""
+    scores = case.scores()
+    logits, labels = scores.val_logits[: case.validation_rows], scores.val_labels[: case.validation_rows]
+    test, truth = scores.test_logits, scores.test_labels
+    classes = np.arange(logits.shape[1])
+    head = SPHClassifierCV(classes=classes, progress=False).fit(logits, labels)
+    before, after = test.argmax(axis=1) == truth, head.predict(test) == truth
+    errors = int(np.count_nonzero(~before))
+    wins, losses = int(np.count_nonzero(after & ~before)), int(np.count_nonzero(before & ~after))
+    on_validation = sweep(logits, labels, classes=classes, progress=False)
+    on_test = sweep(logits, labels, eval_logits=test, eval_labels=truth, classes=classes, progress=False)
+    test_gains = (on_test["wins"] - on_test["losses"]) / max(errors, 1)
+    return Outcome(
+        name=case.name,
+        trained_on=case.trained_on,
+        network=case.network,
+        validation_rows=case.validation_rows,
+        softmax_error=errors / len(truth),
+        expected_gain=head.gain_,
+        expected_low=head.gain_interval_[0],
+        expected_high=head.gain_interval_[1],
+        p_value=head.p_value_,
+        fell_back=head.fell_back_,
+        gain=relative_gain(wins, losses, errors),
+        wins=wins,
+        losses=losses,
+        luckiest_gain=float(test_gains[np.argmax(on_validation["accuracy"])]),
+        ceiling_gain=float(test_gains.max()),
+    )
+
+
+# ---- the cases -------------------------------------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    """A network and a number of validation rows; the scores are loaded, or the network trained, when asked for."""
+
+    name: str
+    trained_on: int
+    network: int
+    validation_rows: int
+    scores: Callable[[], Scores]
+
+    @property
+    def key(self) -> tuple[str, int, int, int]:
+        return self[:4]
+
+
+def vmnist_cases(data: Path, kept: Path, sizes: Sequence[int], networks: int) -> list[Case]:
+    """Every network with every number of validation rows."""
+    mnist = load_mnist(data)
+    return [
+        Case("vmnist", size, number, rows, partial(network_scores, mnist, size, number, kept))
+        for size in sizes
+        for number in range(networks)
+        for rows in VALIDATION_ROWS
+    ]
+
+
+def file_cases(folder: Path) -> list[Case]:
+    """Every score file of a folder, with all its validation rows."""
+    paths = sorted(folder.glob("*.npz"))
+    if not paths:
+        raise FileNotFoundError(f"{folder} holds no score files (*.npz).")
+    return [Case(path.stem, 0, 0, len(load_scores(path).val_labels), partial(load_scores, path)) for path in paths]
+
+
+# ---- the run ---------------------------------------------------------------------------------------------------------
+
+
+def run(cases: Sequence[Case], path: Path) -> list[Outcome]:
+    """The outcome of every case; those that ``path`` holds already are not computed again."""
+    known = {outcome.key: outcome for outcome in read_outcomes(path)}
+    outcomes = []
+    with Progress("choosing", len(cases)) as bar:
+        for case in cases:
+            if case.key not in known:
+                known[case.key] = compare(case)
+                write_outcomes([*known.values()], path)
+            outcomes.append(known[case.key])
+            bar.step()
+    return outcomes
+
+
+def read_outcomes(path: Path) -> list[Outcome]:
+    """Outcomes from a CSV file; none if there is no file."""
+    if not path.is_file():
+        return []
+    read: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
+    with path.open(newline="") as file:
+        return [
+            Outcome(**{field.name: read[str(field.type)](row[field.name]) for field in fields(Outcome)})
+            for row in csv.DictReader(file)
+        ]
+
+
+def write_outcomes(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Write the CSV file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".partial")
+    with unfinished.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Outcome)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(outcome) for outcome in outcomes)
+    os.replace(unfinished, path)
+
+
+def main() -> None:
+    from aftermax.experiments import choosing_report
+
+    parser = argparse.ArgumentParser(prog="python -m aftermax.experiments.choosing", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder with MNIST's IDX files (default: AFTERMAX_DATA or ./data)")
+    parser.add_argument("--scores", type=Path, help="folder with score files of other networks (*.npz)")
+    parser.add_argument("--kept", type=Path, default=Path("build/vmnist"), help="where the networks' scores are kept")
+    parser.add_argument("--out", type=Path, default=Path("results/choosing"))
+    parser.add_argument("--quick", action="store_true", help="two sizes and two networks, for a taste")
+    parser.add_argument("--again", action="store_true", help="forget the outcomes that are in --out already")
+    options = parser.parse_args()
+    path = options.out / "outcomes.csv"
+    if options.again:
+        path.unlink(missing_ok=True)
+    sizes, networks = ((100, 1_000), 2) if options.quick else (SIZES, NETWORKS)
+    try:
+        cases = vmnist_cases(data_folder(options.data), options.kept, sizes, networks)
+        cases += file_cases(options.scores) if options.scores else []
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))
+    print(choosing_report.write(run(cases, path), options.out))
+    drawn = [case for case in cases if case.trained_on in DRAWN_SIZES and case.key[2:] == (0, VALIDATION_ROWS[0])]
+    choosing_report.draw_sweeps(drawn, options.out / "sweep.png")
+
+
+if __name__ == "__main__":
+    main()
