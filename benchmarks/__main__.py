@@ -1,18 +1,23 @@
-"""``python -m benchmarks``: run everything, print the table, write it to results/bench."""
+"""``python -m benchmarks``: run everything, print the tables, write them to results/bench."""
 
+import sys
 from pathlib import Path
 
-from benchmarks import sph
-from benchmarks.measure import Result, write
+from benchmarks import choosing, sph
+from benchmarks.measure import Result, shown, write
+
+PARTS = {"sph": (sph.speed, sph.processes), "choosing": (choosing.speed, choosing.memory)}
 
 
 def main() -> None:
-    results: list[Result] = []
-    for measured in (sph.speed, sph.processes):
-        for result in measured():
-            results.append(result)
-            print(f"{result.what}: {result.value:.2f} {result.unit} of {result.baseline} {result.met}", flush=True)
-    print("\n" + write(results, Path("results/bench"), "sph"))
+    for name in sys.argv[1:] or PARTS:
+        results: list[Result] = []
+        for measured in PARTS[name]:
+            for result in measured():
+                results.append(result)
+                line = f"{result.what}: {shown(result.value)} {result.unit} of {result.baseline} {result.met}"
+                print(line, flush=True)
+        print("\n" + write(results, Path("results/bench"), name))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,10 @@ import numpy as np
 
 @dataclass
 class Result:
-    """One line of the table. ``value`` and ``target`` are in ``unit``: "x" is a ratio to the baseline's time."""
+    """One line of the table. ``value`` and ``target`` are in ``unit``: "x" is a ratio to the baseline's time.
+
+    The target is the most that is allowed, or the least if the unit is of "x faster".
+    """
 
     what: str
     baseline: str
@@ -25,7 +28,11 @@ class Result:
     def met(self) -> str:
         if self.target is None:
             return ""
-        return "yes" if self.value <= self.target else "NO"
+        return "yes" if (self.value >= self.target if self.at_least else self.value <= self.target) else "NO"
+
+    @property
+    def at_least(self) -> bool:
+        return self.unit == "x faster"
 
 
 def alternate(ours: Callable[[], object], baseline: Callable[[], object], repeats: int = 7) -> float:
@@ -46,6 +53,10 @@ def in_new_process(code: str, *arguments: str) -> list[float]:
     return [float(word) for word in done.stdout.split()]
 
 
+def shown(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+
+
 def write(results: list[Result], folder: Path, name: str) -> str:
     """Write the results as CSV and as a Markdown table, and return the latter."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -55,8 +66,9 @@ def write(results: list[Result], folder: Path, name: str) -> str:
         writer.writerows([*astuple(result), result.met] for result in results)
     lines = ["| what | against | measured | target |", "|---|---|---|---|"]
     for result in results:
-        target = "" if result.target is None else f"at most {result.target:g} {result.unit}"
-        lines.append(f"| {result.what} | {result.baseline} | {result.value:.2f} {result.unit} | {target} |")
+        limit = "at least" if result.at_least else "at most"
+        target = "" if result.target is None else f"{limit} {result.target:,g} {result.unit}"
+        lines.append(f"| {result.what} | {result.baseline} | {shown(result.value)} {result.unit} | {target} |")
     text = "\n".join(lines) + "\n"
     (folder / f"{name}.md").write_text(text)
     return text

@@ -1,0 +1,65 @@
+"""sweep and SPHClassifierCV: time for each set of settings, time and memory of the whole choice."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from sklearn.model_selection import GridSearchCV
+
+from aftermax import SPHClassifier, SPHClassifierCV, sweep
+from aftermax.experiments import models
+from aftermax.sph import SETTINGS
+from benchmarks.measure import Result, alternate, in_new_process
+from benchmarks.sph import network_like
+
+ROWS, CLASSES = 4_000, 10
+SAMPLE = 150  # sets that the grid search is measured on
+
+MEMORY = """
+from aftermax import SPHClassifierCV
+from benchmarks.sph import network_like
+def kilobytes(field):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(field))
+rows = network_like(4000, 10, "float64", seed=1)
+SPHClassifierCV({"certainty": [0.9]}).fit(*rows)
+open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
+before = kilobytes("VmRSS")
+SPHClassifierCV().fit(*rows)
+print((kilobytes("VmHWM") - before) / 1024, kilobytes("VmHWM") / 1024)
+"""
+
+
+def speed() -> Iterator[Result]:
+    logits, labels = network_like(ROWS, CLASSES, "float64", seed=1)
+    half = np.arange(ROWS // 2)
+    train, test = half, half + ROWS // 2
+    swept = partial(sweep, logits[train], labels[train], eval_logits=logits[test], eval_labels=labels[test])
+    columns = swept()
+    sets = len(columns["wins"])
+    sample = np.random.default_rng(0).integers(sets, size=SAMPLE)
+    grid = [{name: [columns[name][place].item()] for name in SETTINGS} for place in sample]
+    search = GridSearchCV(SPHClassifier(), grid, cv=[(train, test)], refit=False)
+    ratio = alternate(swept, partial(search.fit, logits, labels), repeats=5)
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], columns["accuracy"][sample])
+    yield Result(
+        f"`sweep`, {sets:,} sets, 4,000 x 10: time for each set",
+        f"`GridSearchCV(SPHClassifier())`, {SAMPLE} of them",
+        sets / SAMPLE / ratio,
+        "x faster",
+        2000.0,
+    )
+    chosen = partial(SPHClassifierCV().fit, logits, labels)
+    ratio = alternate(chosen, one_epoch(), repeats=3)
+    yield Result("`SPHClassifierCV.fit`, default grid, 4,000 x 10", "one epoch, 50,000 samples", ratio, "x", 10.0)
+
+
+def one_epoch() -> partial[None]:
+    """An epoch of training the experiments' network on images of MNIST's size, with torch's own choice of threads."""
+    rng = np.random.default_rng(0)
+    images, labels = rng.random((50_000, 784), dtype=np.float32), rng.integers(10, size=50_000)
+    return partial(models.train, models.dense_network(784, 10), images, labels, epochs=1)
+
+
+def memory() -> Iterator[Result]:
+    beyond, _ = in_new_process(MEMORY)
+    yield Result("memory of that fit", "before it", beyond, "MB", 500.0)
