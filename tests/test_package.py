@@ -10,6 +10,15 @@ import pytest
 import aftermax
 from conftest import ROOT
 
+NAMES = ["ResponseArray", "SPHClassifier", "SPHClassifierCV", "__version__", "default_grid", "sweep"]
+TABLES = [
+    "results/demo/table.md",
+    "results/bench/sph.md",
+    "results/bench/choosing.md",
+    "results/choosing/vmnist.md",
+    "results/choosing/summary.md",
+    "results/choosing/files.md",
+]
 README = (ROOT / "README.md").read_text()
 
 
@@ -18,7 +27,7 @@ def run(code, folder):
 
 
 def test_the_public_names_are_few_and_all_there():
-    assert sorted(aftermax.__all__) == dir(aftermax) == ["ResponseArray", "SPHClassifier", "__version__"]
+    assert sorted(aftermax.__all__) == dir(aftermax) == NAMES
     for name in aftermax.__all__:
         assert getattr(aftermax, name)
     misspelt = "SPHClasifier"
@@ -46,7 +55,7 @@ def test_the_code_in_the_readme_runs(block, tmp_path):
     run(block, tmp_path)
 
 
-@pytest.mark.parametrize("path", ["results/demo/table.md", "results/bench/sph.md"])
+@pytest.mark.parametrize("path", TABLES)
 def test_the_tables_in_the_readme_are_those_in_results(path):
     assert path in README
     assert (ROOT / path).read_text().strip() in README

@@ -126,6 +126,7 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
                 label=label,
             )
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_title(f"{rows:,} validation rows", fontsize="medium")
         axes.set_xlabel("training samples")
         for side in ("top", "right"):
