@@ -6,7 +6,7 @@ from pathlib import Path
 from benchmarks import choosing, sph
 from benchmarks.measure import Result, shown, write
 
-PARTS = {"sph": (sph.speed, sph.processes), "choosing": (choosing.speed, choosing.memory)}
+PARTS = {"sph": (sph.speed, sph.processes), "choosing": (choosing.speed, choosing.processes)}
 
 
 def main() -> None:

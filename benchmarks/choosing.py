@@ -25,7 +25,23 @@ SPHClassifierCV({"certainty": [0.9]}).fit(*rows)
 open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
 before = kilobytes("VmRSS")
 SPHClassifierCV().fit(*rows)
-print((kilobytes("VmHWM") - before) / 1024, kilobytes("VmHWM") / 1024)
+print((kilobytes("VmHWM") - before) / 1024)
+"""
+
+
+COLD_START = """
+import os, tempfile, time
+with tempfile.TemporaryDirectory() as folder:
+    os.environ["NUMBA_CACHE_DIR"] = folder
+    import numpy as np
+    from aftermax.selection import SPHClassifierCV
+    logits, labels = np.random.default_rng(0).normal(size=(1000, 10)), np.arange(1000) % 10
+    head = SPHClassifierCV({"certainty": [0.9]})
+    start = time.perf_counter()
+    head.fit(logits, labels)
+    first = time.perf_counter()
+    head.fit(logits, labels)
+    print((first - start) - (time.perf_counter() - first))
 """
 
 
@@ -60,6 +76,8 @@ def one_epoch() -> partial[None]:
     return partial(models.train, models.dense_network(784, 10), images, labels, epochs=1)
 
 
-def memory() -> Iterator[Result]:
-    beyond, _ = in_new_process(MEMORY)
+def processes() -> Iterator[Result]:
+    beyond = in_new_process(MEMORY)[0]
     yield Result("memory of that fit", "before it", beyond, "MB", 500.0)
+    cold = in_new_process(COLD_START)[0]
+    yield Result("first `SPHClassifierCV.fit` on a machine, kernels compiled", "the second", cold, "s more")
