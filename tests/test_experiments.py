@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -118,6 +119,13 @@ def test_outcomes_survive_the_file_and_a_run_goes_on_where_it_stopped(tmp_path, 
     assert [file.name for file in path.parent.iterdir()] == ["outcomes.csv"]
 
 
+def test_without_torch_the_error_names_the_install_command_and_nothing_is_left(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"pip install 'aftermax\[experiments\]'"):
+        network_scores(None, 100, 0, tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+
+
 def test_significance_and_promises_are_judged_on_the_test_rows():
     assert OUTCOME.as_expected
     assert not replace(OUTCOME, gain=0.26).as_expected
@@ -138,6 +146,7 @@ def test_the_report_says_in_words_what_looks_at_test_labels(tmp_path):
     assert "| 4,000 | 100 | 25.0 % | **+5.0 %** | +20.0 % | 0 of 2 | 0 of 2 | +10.0 % | +30.0 % |" in text
     assert "| some-net | 4,000 | 25.0 % | **+18.0 %** | +20.0 % (+15.0 % to +25.0 %) | no | +10.0 % | +30.0 % |" in text
     assert "| 4,000 | 4 | 0 | 0 (0.0 %) | 0 of 4 |" in text
+    assert "significantly worse (McNemar, p < 0.05)" in text
     for name in ("vmnist.md", "summary.md", "files.md"):
         assert (tmp_path / name).read_text() in text
     assert (tmp_path / "gain.png").read_bytes().startswith(b"\x89PNG")

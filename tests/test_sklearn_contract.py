@@ -27,6 +27,7 @@ SMALL = SPHClassifierCV({"certainty": [0.5, 0.9]}, cv=2, n_repeats=1)
 
 @parametrize_with_checks([SPHClassifier(), SMALL], expected_failed_checks=lambda _: EXPECTED_FAILURES)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled rows:UserWarning")
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

@@ -43,7 +43,7 @@ def default_grid() -> list[dict[str, list[Any]]]:
     }
     grid = [common | {"certainty": list(CERTAINTIES)}]
     for certainty in CERTAINTIES:
-        around = (certainty - 0.3, certainty + 0.2)
+        around = (round(certainty - 0.3, 2), round(certainty + 0.2, 2))
         for low, high in (around, (0.0, certainty)) if certainty < 1.0 else (around,):
             grid.append(common | {"certainty": [certainty], "window_low": [low], "window_high": [high]})
     return grid
@@ -83,7 +83,7 @@ def _block(part: Mapping[str, Iterable[Any]]) -> Block:
         try:
             check_window(*window)
         except ValueError as error:
-            raise ValueError(f"grid combines {error} A list of dicts can hold the windows one by one.") from error
+            raise ValueError(f"In grid, {error} A list of dicts can hold the windows one by one.") from error
     distances, counts = values.pop("veto_distance"), values.pop("veto_count")
     vetoes = [(distance, count) for distance in distances for count in (counts[:1] if np.isinf(distance) else counts)]
     return {axis: {"window": windows, "veto": vetoes}.get(axis) or values[axis] for axis in AXES}

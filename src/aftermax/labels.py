@@ -31,14 +31,14 @@ def encode_labels(
     seen, places, counts = np.unique(_checked_labels(labels, rows), return_inverse=True, return_counts=True)
     if len(seen) < 2:
         raise ValueError(
-            f"labels hold one class only, {_listed(seen.tolist())}: at least two classes need rows. Pass a validation "
+            f"labels hold one class only, {listed(seen.tolist())}: at least two classes need rows. Pass a validation "
             "set drawn like the data the model will meet."
         )
     if len(seen) > columns:
         rarest = seen[np.argsort(counts, kind="stable")].tolist()
         raise ValueError(
             f"labels hold {len(seen)} classes but logits have {columns} columns, one for each class: drop the rows "
-            f"with stray labels, or pass all columns. The rarest labels are {_listed(rarest)}."
+            f"with stray labels, or pass all columns. The rarest labels are {listed(rarest)}."
         )
     titles = _usable(headings)
     if classes is None:
@@ -47,7 +47,7 @@ def encode_labels(
         names = _checked_classes(classes, columns)
         if set(names.tolist()) == set(titles) and names.tolist() != titles:
             raise ValueError(
-                f"classes=({_listed(names.tolist())}) contradicts the headings of the columns, ({_listed(titles)}): "
+                f"classes=({listed(names.tolist())}) contradicts the headings of the columns, ({listed(titles)}): "
                 "drop classes=, or put the columns in its order."
             )
     return names, _codes(seen, places, names)
@@ -64,7 +64,7 @@ def _codes(seen: NDArray[Any], places: NDArray[np.intp], names: NDArray[Any]) ->
     unknown = [label for label in seen.tolist() if label not in numbers]
     if unknown:
         raise ValueError(
-            f"labels hold {_listed(unknown)}, not among the classes of the columns ({_listed(names.tolist())}): "
+            f"labels hold {listed(unknown)}, not among the classes of the columns ({listed(names.tolist())}): "
             "correct the labels, or name the class of each column, in order, with classes=[...]."
         )
     return np.array([numbers[label] for label in seen.tolist()])[places]
@@ -83,7 +83,7 @@ def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[
         return _checked_classes(titles, columns)
     if any(isinstance(label, str) and label in titles for label in seen.tolist()):
         raise ValueError(
-            f"The headings of the columns ({_listed(titles)}) name some of the labels but not {_listed(unnamed)}: "
+            f"The headings of the columns ({listed(titles)}) name some of the labels but not {listed(unnamed)}: "
             "rename the columns after the classes, or name the class of each, in order, with classes=[...]."
         )
     if len(seen) == columns:
@@ -91,7 +91,7 @@ def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[
     if seen.dtype.kind in "iuf" and set(seen.tolist()) <= set(range(columns)):
         return np.arange(columns, dtype=np.float64 if seen.dtype.kind == "f" else np.int64)
     raise ValueError(
-        f"logits have {columns} columns but labels hold {len(seen)} classes ({_listed(seen.tolist())}): one column for "
+        f"logits have {columns} columns but labels hold {len(seen)} classes ({listed(seen.tolist())}): one column for "
         "each class is needed. If the rows lack a class, as a fold of a cross-validation may, name the class of each "
         f"column, in order, with classes=[...] or use the column numbers 0 to {columns - 1} as labels."
     )
@@ -143,11 +143,12 @@ def _checked_classes(classes: ArrayLike, columns: int) -> NDArray[Any]:
         )
     twice = [name for name, times in Counter(names.tolist()).items() if times > 1]
     if twice:
-        raise ValueError(f"classes names {_listed(twice)} more than once: each column needs a class of its own.")
+        raise ValueError(f"classes names {listed(twice)} more than once: each column needs a class of its own.")
     return names
 
 
-def _listed(values: list[Any]) -> str:
+def listed(values: list[Any]) -> str:
+    """Some values in words; of many, the first five."""
     shown = ", ".join(repr(value) for value in values[:5])
     return shown if len(values) <= 5 else f"{shown}, ... {len(values)} in all"
 
@@ -176,7 +177,7 @@ def warn_if_misaligned(logits: NDArray[Any], codes: NDArray[np.int64], classes: 
         return
     warnings.warn(
         f"The largest logit agrees with the label in only {right / rows:.0%} of the rows; {hint}. Are the columns the "
-        f"responses to {_listed(classes.tolist())}? If not, name the class of each, in order, with classes=[...].",
+        f"responses to {listed(classes.tolist())}? If not, name the class of each, in order, with classes=[...].",
         UserWarning,
         stacklevel=3,
     )

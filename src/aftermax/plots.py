@@ -266,7 +266,8 @@ class SweepDisplay:
         ax.axvline(0.0, color="#bbbbbb", linewidth=0.8, zorder=1)
         ax.axline((0.0, 0.0), slope=1.0, color="#bbbbbb", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         across, up = 100 * points.T
-        shade = 0.12 + 0.88 * np.log(counts) / np.log(max(counts.max(), 2))  # darker where more sets lie
+        faintest = np.clip(400 / len(points), 0.12, 0.9)
+        shade = faintest + (1 - faintest) * np.log(counts) / np.log(max(counts.max(), 2))  # darker where more sets lie
         ax.scatter(across, up, s=5, color=OTHER, alpha=shade, linewidths=0, rasterized=True)
         ax.scatter([], [], s=5, color=OTHER, label="a set of settings")
         self._mark(gains[self.oracle], "^", "white", "best on test: needs its labels")
@@ -274,7 +275,7 @@ class SweepDisplay:
             self._mark(np.zeros(2), "D", HOME, "chosen: softmax")
         elif self.chosen is not None:
             self._mark(gains[self.chosen], "D", HOME, "chosen")
-        self._zoom(100 * points.max())
+        self._zoom(100 * points.min(), 100 * points.max())
         ax.set_xlabel("fewer errors on validation rows, %" + (f"\nby {self.by}" if self.by else ""))
         ax.set_ylabel("fewer errors on test rows, %")
         ax.legend(fontsize="small", loc="lower right", markerscale=1.2)
@@ -282,13 +283,15 @@ class SweepDisplay:
             ax.spines[side].set_visible(False)
         return self
 
-    def _zoom(self, top: float) -> None:
-        """Show where the choice is made; the worst sets lie far away."""
-        low, high = -1.5 * max(top, 1.0), 1.15 * max(top, 1.0)
+    def _zoom(self, bottom: float, top: float) -> None:
+        """Show where the choice is made; the worst sets may lie far away."""
+        scale = max(top, 1.0)
+        low, high = max(-1.5 * scale, min(bottom, 0.0) - 0.15 * scale), 1.15 * scale
         self.axes_.set(xlim=(low, high), ylim=(low, high), aspect="equal")
         beyond = np.mean(100 * np.minimum(self.validation_gain, self.test_gain) < low)
         if beyond > 0:
-            note = f"{100 * beyond:.0f} % of the sets lie beyond" if beyond >= 0.005 else "a few sets lie beyond"
+            share = f"{100 * beyond:.0f} % of the sets" if beyond >= 0.005 else "a few sets"
+            note = f"{share} are outside the picture"
             self.axes_.text(0.03, 0.97, note, transform=self.axes_.transAxes, fontsize="small", va="top")
 
     def _mark(self, gains: NDArray[np.float64], marker: str, fill: str, label: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import reduce
 from itertools import islice
 from typing import Any
@@ -15,11 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from aftermax.calibration import content_order
 from aftermax.counting import Rows, count_sets
 from aftermax.grids import DEFAULTS, Block, Grid, default_grid, departures, grid_blocks, grid_columns
-from aftermax.labels import encode_labels, warn_if_misaligned
+from aftermax.labels import encode_labels, listed, warn_if_misaligned
 from aftermax.paired import exact_mcnemar, gain_interval, relative_gain
 from aftermax.sph import SETTINGS, SPHClassifier
 from aftermax.sweeping import sweep_splits
 from aftermax.validation import as_logits, check_count, check_number, compute_ready
+
+# With fewer labelled rows than this, a class has no say in the gain.
+FEW_ROWS = 10
 
 Columns = dict[str, NDArray[Any]]
 
@@ -29,9 +33,10 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
 
     Every set of the grid is fitted on some folds and evaluated on the others, several times over. Of the sets whose
     gain is within one standard error of the best, the plainest is chosen: the one with the fewest settings away from
-    their defaults; softmax itself is in the grid and plainer than all. Then the whole procedure is repeated with each
-    fold in turn kept out of the choice. What is gained on the folds kept out is the gain to expect, and unless it is
-    beyond chance, softmax stays.
+    their defaults (a window counts once, and so does a veto; the certainty does not count), and of equally plain ones
+    the best. Softmax itself is in the grid and plainer than all. Then the whole procedure is repeated with each fold in
+    turn kept out of the choice. What is gained on the folds kept out is the gain to expect, and unless it is beyond
+    chance, softmax stays.
 
     Parameters
     ----------
@@ -40,7 +45,7 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         :func:`~aftermax.default_grid`.
     cv : int, default=5
         Number of folds. Each class is spread over the folds as evenly as its rows allow; one with fewer rows than
-        folds is missing from some.
+        folds is missing from some. The time taken grows with the square of this.
     n_repeats : int, default=2
         How often the choice divides the rows into folds anew.
     alpha : float, default=0.05
@@ -74,7 +79,8 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
     cv_results_ : dict of ndarrays
         What the choice was made from: a column for each setting, and ``gain`` with its ``standard_error``, ``wins`` and
         ``losses`` (a pass over all rows, in the mean over the repeats) and ``departures``, the number of settings away
-        from their defaults. Row ``best_index_`` was chosen; the last row is softmax.
+        from their defaults. Row ``best_index_`` was chosen; the last row is softmax, with departures -1. The gains here
+        are what was chosen by, so the best of them is too good: ``gain_`` is the one to report.
     best_index_ : int
         Place in ``cv_results_`` of the settings chosen before softmax was kept or not.
     classes_ : ndarray of shape (K,)
@@ -151,6 +157,7 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         *for_folds, for_all = self._count(rows, outer, blocks, rng)
         self._report_gain(rows, outer, [columns | counts for counts in for_folds], rng)
         self._report_choice(rows, columns | for_all)
+        self._warn_of_rare_classes(codes)
         self.best_estimator_ = self._head(checked, codes)
         return self
 
@@ -195,6 +202,16 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         proven = self.gain_ > 0 and self.p_value_ < self.alpha
         self.fell_back_ = not proven or chosen["certainty"] == 0
         self.best_params_ = DEFAULTS | {"certainty": 0.0} if self.fell_back_ else chosen
+
+    def _warn_of_rare_classes(self, codes: NDArray[np.int64]) -> None:
+        rare = self.classes_[np.bincount(codes, minlength=len(self.classes_)) < FEW_ROWS]
+        if len(rare) and not self.fell_back_:
+            warnings.warn(
+                f"Fewer than {FEW_ROWS} labelled rows: {listed(rare.tolist())}. Rows of such a class may be lost to "
+                "the others, and gain_ cannot see it. Label more of them, or look at the recall of each class.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _head(self, checked: NDArray[np.float64], codes: NDArray[np.int64]) -> SPHClassifier:
         head = SPHClassifier(**self.best_params_, classes=self.classes)

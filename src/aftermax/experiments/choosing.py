@@ -57,6 +57,12 @@ class Outcome:
         return self.name, self.trained_on, self.network, self.validation_rows
 
     @property
+    def in_words(self) -> str:
+        trained = f", trained on {self.trained_on:,}, network {self.network}" if self.trained_on else ""
+        kept = "softmax kept" if self.fell_back else f"{100 * self.gain:+.1f} % fewer test errors"
+        return f"{self.name}{trained}, {self.validation_rows:,} validation rows: {kept}"
+
+    @property
     def significantly_worse(self) -> bool:
         return self.losses > self.wins and exact_mcnemar(self.wins, self.losses) < 0.05
 
@@ -147,6 +153,8 @@ def run(cases: Sequence[Case], path: Path) -> list[Outcome]:
                 write_outcomes([*known.values()], path)
             outcomes.append(known[case.key])
             bar.step()
+            if not bar.shown:
+                print(f"[{len(outcomes)}/{len(cases)}] {outcomes[-1].in_words}", flush=True)
     return outcomes
 
 
@@ -176,11 +184,15 @@ def write_outcomes(outcomes: Sequence[Outcome], path: Path) -> None:
 def main() -> None:
     from aftermax.experiments import choosing_report
 
-    parser = argparse.ArgumentParser(prog="python -m aftermax.experiments.choosing", description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder with MNIST's IDX files (default: AFTERMAX_DATA or ./data)")
+    parser = argparse.ArgumentParser(
+        prog="python -m aftermax.experiments.choosing",
+        description=__doc__.split("\n")[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--data", type=Path, help="folder with MNIST's IDX files; if none, AFTERMAX_DATA or ./data")
     parser.add_argument("--scores", type=Path, help="folder with score files of other networks (*.npz)")
     parser.add_argument("--kept", type=Path, default=Path("build/vmnist"), help="where the networks' scores are kept")
-    parser.add_argument("--out", type=Path, default=Path("results/choosing"))
+    parser.add_argument("--out", type=Path, default=Path("results/choosing"), help="where results are written")
     parser.add_argument("--quick", action="store_true", help="two sizes and two networks, for a taste")
     parser.add_argument("--again", action="store_true", help="forget the outcomes that are in --out already")
     options = parser.parse_args()
@@ -191,11 +203,13 @@ def main() -> None:
     try:
         cases = vmnist_cases(data_folder(options.data), options.kept, sizes, networks)
         cases += file_cases(options.scores) if options.scores else []
-    except (OSError, ValueError) as error:
+        outcomes = run(cases, path)
+    except (ImportError, OSError, ValueError) as error:
         sys.exit(str(error))
-    print(choosing_report.write(run(cases, path), options.out))
+    print(choosing_report.write(outcomes, options.out))
     drawn = [case for case in cases if case.trained_on in DRAWN_SIZES and case.key[2:] == (0, VALIDATION_ROWS[0])]
     choosing_report.draw_sweeps(drawn, options.out / "sweep.png")
+    print(f"Written to {options.out}")
 
 
 if __name__ == "__main__":

@@ -32,10 +32,11 @@ def network_scores(mnist: MNIST, size: int, number: int, kept: Path) -> Scores:
     """Scores of network ``number`` trained on ``size`` samples, trained now or found in the folder ``kept``."""
     path = kept / f"vmnist-{size}-{number}.npz"
     if not path.is_file():
+        scores = _train(mnist, size, number)
         kept.mkdir(parents=True, exist_ok=True)
         half_written = path.with_suffix(".partial")
         with half_written.open("wb") as file:
-            np.savez(file, **_train(mnist, size, number)._asdict())
+            np.savez(file, **scores._asdict())
         os.replace(half_written, path)
     return load_scores(path)
 
@@ -50,8 +51,10 @@ def load_scores(path: Path) -> Scores:
 
 
 def _train(mnist: MNIST, size: int, number: int) -> Scores:
-    import torch
-
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError("Training networks needs PyTorch: pip install 'aftermax[experiments]'") from error
     from aftermax.experiments import models
 
     torch.set_num_threads(1)  # sums over several threads depend on how many there are
