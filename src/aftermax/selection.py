@@ -68,9 +68,9 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
     fell_back_ : bool
         Whether softmax stays.
     gain_ : float
-        Relative reduction of the error on rows that took no part in the choice: 0.1 is one error in ten. It is what
-        the choice is worth, also where it was not enough: if ``fell_back_``, the head itself is softmax and gains
-        nothing. Where it was only just enough, it is likely to be a little too good.
+        Relative reduction of the error on rows that took no part in the choice, each row held out once: 0.1 is one
+        error in ten. It is what the choice is worth, also where it was not enough: if ``fell_back_``, the head itself
+        is softmax and gains nothing. Where it was only just enough, it is likely to be a little too good.
     gain_interval_ : tuple of float
         Where the gain on as many new rows will lie (95 %), by a paired bootstrap: it allows both for what the labelled
         rows leave unknown and for the luck of the new ones.
@@ -89,6 +89,11 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         K.
     feature_names_in_ : ndarray of shape (K,)
         Names of the columns, if fitted on a data frame with string names.
+
+    Notes
+    -----
+    The grid is swept ``(cv + 1) * n_repeats * cv`` times, 60 with the defaults, in a time that grows with the rows, the
+    number of sets and the square of the number of classes: with hundreds of classes, pass a smaller grid.
 
     Examples
     --------
@@ -174,7 +179,8 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
             for folds in repeats
             for fold in np.unique(folds)
         )
-        counts = sweep_splits(splits, sum(numbers), len(self.classes_), blocks, self.n_jobs, self.progress)
+        size = len(self.classes_)
+        counts = sweep_splits(splits, sum(numbers), size, blocks, self.n_jobs, self.progress, "choosing settings")
         totals = [reduce(np.add, islice(counts, number)) / self.n_repeats for number in numbers]
         return [{"wins": wins, "losses": losses} for wins, losses, *_ in totals]
 

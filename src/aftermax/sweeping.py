@@ -149,6 +149,7 @@ def sweep_splits(
     blocks: list[Block],
     n_jobs: int | None,
     progress: bool | None,
+    what: str = "sweep",
 ) -> Iterator[NDArray[np.int64]]:
     """For each of a ``number`` of splits (rows to fit on, rows to evaluate on), the counts of all sets: 4 x sets.
 
@@ -159,7 +160,7 @@ def sweep_splits(
         raise ValueError(f"grid has {sets:,} sets, more than the {MOST_SETS:,} that can be held: sweep parts of it.")
     tasks = list(_tasks(blocks, size))
     calls = ([delayed(count_sets)(*split, task.block) for task in tasks] for split in splits)
-    with Progress("sweep", number * len(tasks), progress) as bar:
+    with Progress(what, number * len(tasks), progress) as bar:
         results = _side_by_side(calls, n_jobs)
         for _ in range(number):
             counts = np.empty((len(COUNTS), sets), dtype=np.int64)
