@@ -175,4 +175,10 @@ def test_the_committed_results_keep_what_the_project_promises():
             group = [o.gain for o in outcomes if (o.validation_rows, o.trained_on) == (rows, size)]
             assert len(group) == 9
             assert np.mean(group) >= least
+    for size, least in ((100, 0.20), (200, 0.12)):
+        assert np.mean([o.gain for o in outcomes if (o.validation_rows, o.trained_on) == (4000, size)]) >= least
+    networks = [o for o in outcomes if o.validation_rows == 4000 and 0 < o.trained_on <= 20_000]
+    assert len(networks) == 72
+    assert np.mean([o.significantly_worse for o in networks]) <= 0.05
+    assert np.mean([o.as_expected for o in networks]) >= 0.85
     assert all(outcome.gain >= -0.01 for outcome in outcomes if not outcome.trained_on)

@@ -37,6 +37,11 @@ class Rows(NamedTuple):
         """The rows with softmax's answers and certainties."""
         return cls(logits, codes, logits.argmax(axis=1), softmax_certainty(logits))
 
+    @property
+    def errors(self) -> int:
+        """How many rows softmax gets wrong."""
+        return int(np.count_nonzero(self.tops != self.codes))
+
     def take(self, which: NDArray[Any]) -> Rows:
         """Some of the rows."""
         return Rows(*(array[which] for array in self))

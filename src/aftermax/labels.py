@@ -153,7 +153,9 @@ def listed(values: list[Any]) -> str:
     return shown if len(values) <= 5 else f"{shown}, ... {len(values)} in all"
 
 
-def warn_if_misaligned(logits: NDArray[Any], codes: NDArray[np.int64], classes: NDArray[Any]) -> None:
+def warn_if_misaligned(
+    logits: NDArray[Any], codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3
+) -> None:
     """Warn when the columns can hardly belong to the classes they are taken for.
 
     That is, when the largest logit is right far less often than chance, or would be right in many more rows if the
@@ -179,5 +181,5 @@ def warn_if_misaligned(logits: NDArray[Any], codes: NDArray[np.int64], classes: 
         f"The largest logit agrees with the label in only {right / rows:.0%} of the rows; {hint}. Are the columns the "
         f"responses to {listed(classes.tolist())}? If not, name the class of each, in order, with classes=[...].",
         UserWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )

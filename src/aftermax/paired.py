@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 DRAWS = 10_000
 
 
-def relative_gain(wins: int, losses: int, errors: int) -> float:
-    """The share of the baseline's errors that is gone; 0 where there were none and none came."""
+def relative_gain(wins: Any, losses: Any, errors: int) -> Any:
+    """The share of the baseline's errors that is gone, of numbers or arrays; 0 where none were and none came."""
     return (wins - losses) / max(errors, 1)
 
 

@@ -194,15 +194,16 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
             [block] = grid_blocks(chosen)
             won, lost, *_ = count_sets(rows.take(outer != fold), rows.take(outer == fold), block).ravel()
             wins, losses = wins + int(won), losses + int(lost)
-        errors = int(np.count_nonzero(rows.tops != rows.codes))
-        self.gain_ = relative_gain(wins, losses, errors)
-        self.gain_interval_ = gain_interval(wins, losses, errors, len(rows.codes), rng)
+        self.gain_: float = relative_gain(wins, losses, rows.errors)
+        self.gain_interval_ = gain_interval(wins, losses, rows.errors, len(rows.codes), rng)
         self.p_value_ = exact_mcnemar(wins, losses)
 
     def _report_choice(self, rows: Rows, table: Columns) -> None:
-        errors = max(int(np.count_nonzero(rows.tops != rows.codes)), 1)
-        net, error = net_wins(table, len(rows.codes))
-        self.cv_results_ = table | {"gain": net / errors, "standard_error": error / errors}
+        _, error = net_wins(table, len(rows.codes))
+        self.cv_results_ = table | {
+            "gain": relative_gain(table["wins"], table["losses"], rows.errors),
+            "standard_error": error / max(rows.errors, 1),
+        }
         self.best_index_ = choose(table, len(rows.codes))
         chosen = {name: table[name][self.best_index_].item() for name in SETTINGS}
         proven = self.gain_ > 0 and self.p_value_ < self.alpha

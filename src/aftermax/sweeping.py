@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from aftermax.counting import COUNTS, OUTCOMES, Rows, count_sets, padded
 from aftermax.grids import AXES, Block, Grid, block_shape, default_grid, grid_blocks, grid_columns
 from aftermax.labels import encode_labels, label_codes, warn_if_misaligned
+from aftermax.paired import relative_gain
 from aftermax.progress import Progress
 from aftermax.validation import as_logits, compute_ready
 
@@ -91,7 +92,7 @@ def sweep(
     if eval_logits is not None or eval_labels is not None:
         evaluated = _rows_to_evaluate(eval_logits, eval_labels, names, getattr(logits, "columns", None))
     [counts] = sweep_splits([(fitted, evaluated)], 1, len(names), blocks, n_jobs, progress)
-    return grid_columns(blocks) | scores_of(counts, evaluated)
+    return grid_columns(blocks) | _scores(counts, evaluated)
 
 
 def _rows_to_evaluate(
@@ -105,7 +106,7 @@ def _rows_to_evaluate(
             "eval_logits have other columns than logits, or in another order: pass the same, in one order."
         )
     try:
-        ready = compute_ready(as_logits(logits))
+        ready = compute_ready(as_logits(logits, stacklevel=4))
         if ready.shape[1] != len(names):
             raise ValueError(
                 f"there are {ready.shape[1]} columns where logits have {len(names)}: pass the same model's."
@@ -113,18 +114,17 @@ def _rows_to_evaluate(
         codes = label_codes(labels, len(ready), names)
     except ValueError as error:
         raise ValueError(f"In eval_logits and eval_labels: {error}") from error
-    warn_if_misaligned(ready, codes, names)
+    warn_if_misaligned(ready, codes, names, stacklevel=4)
     return Rows.of(ready, codes)
 
 
-def scores_of(counts: NDArray[np.int64], evaluated: Rows) -> dict[str, NDArray[Any]]:
+def _scores(counts: NDArray[np.int64], evaluated: Rows) -> dict[str, NDArray[Any]]:
     """The columns of results."""
     wins, losses, pooled, trusted = counts
-    rows = len(evaluated.codes)
-    right = np.count_nonzero(evaluated.tops == evaluated.codes)
+    rows, errors = len(evaluated.codes), evaluated.errors
     return {
-        "accuracy": (right + wins - losses) / rows,
-        "gain": (wins - losses) / max(rows - right, 1),
+        "accuracy": (rows - errors + wins - losses) / rows,
+        "gain": relative_gain(wins, losses, errors),
         "wins": wins,
         "losses": losses,
         "pooled": pooled / rows,

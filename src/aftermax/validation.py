@@ -32,7 +32,9 @@ BINARY = "For a binary model with a single output z, pass numpy.column_stack([-z
 # ---- logits ----------------------------------------------------------------------------------------------------------
 
 
-def as_logits(logits: ArrayLike, estimator: BaseEstimator | None = None, *, reset: bool = True) -> NDArray[Any]:
+def as_logits(
+    logits: ArrayLike, estimator: BaseEstimator | None = None, *, reset: bool = True, stacklevel: int = 3
+) -> NDArray[Any]:
     """Logits as a numeric array with rows and at least two columns, of whatever type they came in.
 
     With an ``estimator``, its number and names of columns are recorded (``reset``), or it must be fitted and they are
@@ -71,7 +73,7 @@ def as_logits(logits: ArrayLike, estimator: BaseEstimator | None = None, *, rese
             "logits look like probabilities: every row is in [0, 1] and sums to 1. Pass what the model says before "
             "softmax; if all you have is probabilities p, pass numpy.log(numpy.clip(p, 1e-12, None)).",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     return np.asarray(checked)
 

@@ -83,7 +83,6 @@ def compare(case: Case) -> Outcome:
     wins, losses = int(np.count_nonzero(after & ~before)), int(np.count_nonzero(before & ~after))
     on_validation = sweep(logits, labels, classes=classes, progress=False)
     on_test = sweep(logits, labels, eval_logits=test, eval_labels=truth, classes=classes, progress=False)
-    test_gains = (on_test["wins"] - on_test["losses"]) / max(errors, 1)
     return Outcome(
         name=case.name,
         trained_on=case.trained_on,
@@ -98,8 +97,8 @@ def compare(case: Case) -> Outcome:
         gain=relative_gain(wins, losses, errors),
         wins=wins,
         losses=losses,
-        luckiest_gain=float(test_gains[np.argmax(on_validation["accuracy"])]),
-        ceiling_gain=float(test_gains.max()),
+        luckiest_gain=float(on_test["gain"][np.argmax(on_validation["accuracy"])]),
+        ceiling_gain=float(on_test["gain"].max()),
     )
 
 
