@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from aftermax import ResponseArray, SPHClassifier, SPHClassifierCV, sweep
-from aftermax.plots import ResponseArrayDisplay, SweepDisplay
+from aftermax.plots import ClassPairDisplay, ResponseArrayDisplay, RoutesDisplay, SweepDisplay
 from conftest import make_rows
 
 
@@ -63,6 +63,10 @@ def test_it_draws_into_a_given_figure_and_copes_with_unknown_and_negative_respon
     figure.canvas.draw()
     assert np.isnan(points(display.axes_[0])[2, 0])
     assert points(display.axes_[0])[0, 0] == -1.0
+    by_row = ResponseArrayDisplay(array).plot(by="row")
+    assert np.isnan(points(by_row.axes_[2])).any()
+    by_row.figure_.canvas.draw()
+    ClassPairDisplay(array, 2, 3).plot().figure_.canvas.draw()
 
 
 def test_an_unfitted_head_says_so():
@@ -164,3 +168,112 @@ def test_sets_that_do_not_match_are_refused():
         SweepDisplay([0.1, 0.2], [0.1, 0.2], chosen=2)
     with pytest.raises(ValueError, match=r"have shapes \(2,\) and \(3,\): pass one number for each set"):
         SweepDisplay([0.1, 0.2], [0.1, 0.2, 0.3])
+
+
+# ---- the response array by row, and two rows of it -------------------------------------------------------------------
+
+
+def test_row_i_shows_every_unit_scaled_by_the_classs_own_unit():
+    head = SPHClassifier().fit(*make_rows(size=4, home=3.0))
+    display = ResponseArrayDisplay.from_estimator(head, by="row")
+    center = head.response_array_.center
+    for i, axes in enumerate(display.axes_):
+        np.testing.assert_allclose(points(axes)[:, 0], center[i] / abs(center[i, i]))
+        assert axes.get_title() == f"class {i}"
+    assert display.axes_[0].get_ylabel() == "unit"
+
+
+def test_neither_column_nor_row_is_refused():
+    array = ResponseArray.fit(*make_rows(size=3))
+    with pytest.raises(ValueError, match=r"by='diagonal' is no way .* choose 'column' or 'row'"):
+        ResponseArrayDisplay(array).plot(by="diagonal")
+
+
+def test_two_rows_are_drawn_side_by_side_with_their_separation():
+    array = ResponseArray.fit(*make_rows(size=4, home=3.0))
+    display = ClassPairDisplay(array, 1, 3).plot()
+    left, right = display.axes_
+    home = np.abs(np.diagonal(array.center))
+    (row,) = left.containers
+    np.testing.assert_allclose(row.lines[0].get_xdata(), array.center[1] / home[1])
+    first, second = right.containers
+    np.testing.assert_allclose(first.lines[0].get_xdata(), array.center[1] / home)
+    np.testing.assert_allclose(second.lines[0].get_xdata(), array.center[3] / home)
+    above = array.center[1] > array.center[3]
+    facing = np.where(above, array.left[1] + array.right[3], array.right[1] + array.left[3]) / 2
+    np.testing.assert_allclose(display.separation, np.abs(array.center[1] - array.center[3]) / facing)
+    assert [text.get_text() for text in right.texts][:4] == [f"{value:.1f}" for value in display.separation]
+
+
+def test_of_many_units_the_pair_and_the_most_telling_ones_are_shown():
+    array = ResponseArray.fit(*make_rows(size=20, rows=2000, home=3.0))
+    display = ClassPairDisplay(array, 4, 17).plot()
+    shown = [int(label.get_text()) for label in display.axes_[0].get_yticklabels()]
+    assert len(shown) == 12
+    assert {4, 17} < set(shown)
+    others = set(range(20)) - set(shown)
+    assert min(display.separation[list(set(shown) - {4, 17})]) >= max(display.separation[list(others)])
+
+
+def test_a_pair_must_be_two_known_classes():
+    array = ResponseArray.fit(*make_rows(size=3))
+    with pytest.raises(ValueError, match="both 1: name two classes"):
+        ClassPairDisplay(array, 1, 1)
+    with pytest.raises(ValueError, match=r"choose from \[0, 1, 2\]"):
+        ClassPairDisplay(array, 1, 7)
+    with pytest.raises(TypeError, match=r"ClassPairDisplay takes a ResponseArray, not str"):
+        ClassPairDisplay("array", 0, 1)
+
+
+# ---- routes ----------------------------------------------------------------------------------------------------------
+
+
+def routed(**settings):
+    logits, labels = make_rows(seed=3, rows=800, size=4, home=1.5)
+    head = SPHClassifier(certainty=0.8, **settings).fit(logits, labels)
+    return head, *make_rows(seed=4, rows=500, size=4, home=1.5)
+
+
+@pytest.mark.parametrize("settings", [{}, {"veto_distance": 0.7, "veto_count": 1}, {"min_gain": 1.0}])
+def test_the_rows_on_the_arrows_are_the_rows_that_went_there(settings):
+    head, logits, labels = routed(**settings)
+    display = RoutesDisplay.from_estimator(head, logits, labels)
+    routes = head.route(logits)
+    ways = (display.softmax, display.pooled, display.untrusted, display.none_left)
+    assert sum(way.rows for way in ways) == 500
+    assert display.softmax.rows == np.count_nonzero(routes == "softmax")
+    assert display.pooled.rows == np.count_nonzero(routes == "pooled")
+    assert display.untrusted.rows + display.none_left.rows == np.count_nonzero(routes == "reverted")
+    assert sum(way.right for way in ways) == np.count_nonzero(head.predict(logits) == labels)
+    assert sum(way.softmax_right for way in ways) == np.count_nonzero(logits.argmax(axis=1) == labels)
+    texts = " ".join(text.get_text() for text in display.axes_.texts)
+    assert "500 rows" in texts
+    assert f"no class left: {display.none_left.rows}" in texts
+    assert f"{display.pooled.rows:,} rows, {display.pooled.right:,} right" in texts
+
+
+def test_rows_with_every_class_vetoed_are_told_from_distrusted_ones():
+    head, logits, _ = routed(veto_distance=0.05, veto_count=1)
+    display = RoutesDisplay.from_estimator(head, logits)
+    assert display.none_left.rows > 0
+    head, logits, _ = routed(min_gain=1.0)
+    display = RoutesDisplay.from_estimator(head, logits)
+    assert (display.none_left.rows, display.pooled.rows) == (0, 0)
+    assert display.untrusted.rows > 0
+
+
+def test_without_labels_nothing_is_said_about_right_and_wrong():
+    head, logits, _ = routed()
+    before = head.trusted_.copy()
+    display = RoutesDisplay.from_estimator(head, logits)
+    assert display.pooled.right is None
+    assert "right" not in " ".join(text.get_text() for text in display.axes_.texts)
+    np.testing.assert_array_equal(head.trusted_, before)
+
+
+def test_only_a_fitted_sph_head_has_routes():
+    with pytest.raises(NotFittedError):
+        RoutesDisplay.from_estimator(SPHClassifier(), [[0.0, 1.0]])
+    search = SPHClassifierCV({"certainty": [0.9]}, progress=False).fit(*make_rows(size=3))
+    with pytest.raises(TypeError, match=r"SPHClassifierCV has no routes.*best_estimator_"):
+        RoutesDisplay.from_estimator(search, [[0.0, 1.0, 2.0]])

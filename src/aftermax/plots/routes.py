@@ -1,0 +1,185 @@
+"""The paper's Figure 5: which way the rows go through SPH, and how many."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from aftermax.plots.style import BAND, HOME, RULE, new_figure
+from aftermax.sph import SPHClassifier
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+# Where the middles of the boxes are, in a picture of 10 by 10: SPH's steps go down, softmax's answers are on the right.
+START, GATE, VETO, POOL, TRUST, POOLED = ((2.4, height) for height in (9.5, 7.8, 6.0, 4.2, 2.4, 0.6))
+SOFTMAX, REVERTED = (7.9, 7.8), (7.9, 2.4)
+WIDTH, HEIGHT = 3.9, 1.0
+THICKEST = 6.0  # the line that all rows would take, in points
+
+
+class Way(NamedTuple):
+    """Rows that go one way; how many of them softmax and SPH answer rightly, if the labels are known."""
+
+    rows: int
+    softmax_right: int | None = None
+    right: int | None = None
+
+
+class RoutesDisplay:
+    """A flow chart of SPH with the number of rows on each arrow, thicker where more rows go.
+
+    Parameters
+    ----------
+    certainty : float
+        The gate's threshold.
+    min_gain : float
+        What pooling had to gain on a class, on the labelled rows, to be trusted there.
+    softmax, pooled, untrusted, none_left : Way
+        The rows that softmax is certain of; those that pooling answers; those that it would, were its answer trusted;
+        and those that have every class vetoed. The last two revert to softmax's answer.
+
+    Attributes
+    ----------
+    axes_ : matplotlib Axes
+    figure_ : matplotlib Figure or SubFigure
+
+    Examples
+    --------
+    >>> from aftermax import SPHClassifier
+    >>> from aftermax.data import load_vmnist
+    >>> from aftermax.plots import RoutesDisplay
+    >>> scores = load_vmnist(trained_on=100)
+    >>> head = SPHClassifier().fit(scores.val_logits, scores.val_labels)
+    >>> display = RoutesDisplay.from_estimator(head, scores.test_logits, scores.test_labels)
+    >>> display.figure_.savefig("routes.png")  # doctest: +SKIP
+    """
+
+    axes_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(
+        self, certainty: float, min_gain: float, *, softmax: Way, pooled: Way, untrusted: Way, none_left: Way
+    ) -> None:
+        self.certainty, self.min_gain = certainty, min_gain
+        self.softmax, self.pooled, self.untrusted, self.none_left = softmax, pooled, untrusted, none_left
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: SPHClassifier, X: ArrayLike, y: ArrayLike | None = None, *, ax: Axes | None = None
+    ) -> RoutesDisplay:
+        """Draw which way the rows ``X`` go through a fitted head; with labels ``y``, also how many come out right."""
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "trusted_"):
+            raise TypeError(
+                f"{type(estimator).__name__} has no routes: pass a fitted SPHClassifier, as a search has in "
+                "search.best_estimator_."
+            )
+        routes = estimator.route(X)
+        none_left = _trusting(estimator, every_class=True).route(X) == "reverted"
+        ways = {
+            "softmax": routes == "softmax",
+            "pooled": routes == "pooled",
+            "untrusted": (routes == "reverted") & ~none_left,
+            "none_left": none_left,
+        }
+        if y is None:
+            counted = {name: Way(int(rows.sum())) for name, rows in ways.items()}
+        else:
+            truth = np.asarray(y)
+            before = _trusting(estimator, every_class=False).predict(X) == truth
+            after = estimator.predict(X) == truth
+            counted = {
+                name: Way(int(rows.sum()), int((before & rows).sum()), int((after & rows).sum()))
+                for name, rows in ways.items()
+            }
+        return cls(estimator.certainty, estimator.min_gain, **counted).plot(ax=ax)
+
+    def plot(self, *, ax: Axes | None = None) -> RoutesDisplay:
+        """Draw it, in ``ax`` or in a new figure."""
+        if ax is None:
+            ax = new_figure(7.0, 5.4).subplots()
+        self.axes_, self.figure_ = ax, ax.figure
+        ax.set(xlim=(0.3, 10), ylim=(0, 10.1))
+        ax.axis("off")
+        to_trust = self.pooled.rows + self.untrusted.rows
+        to_veto = to_trust + self.none_left.rows
+        self._box(START, f"{self._total:,} rows")
+        self._box(GATE, f"Is softmax certain?\nlargest score at least {self.certainty:g}")
+        self._box(VETO, "Veto\nclasses that units find improbable go")
+        self._box(POOL, "Pool\nthe class with the nearest row of D")
+        self._box(TRUST, f"Is the class trusted?\ngain on labelled rows above {self.min_gain:g}")
+        self._outcome(SOFTMAX, "softmax's answer", self.softmax)
+        self._outcome(REVERTED, "back to softmax's answer", self._reverted)
+        self._outcome(POOLED, "pooling's answer", self.pooled)
+        self._arrow(START, GATE, self._total, "")
+        self._arrow(GATE, SOFTMAX, self.softmax.rows, "yes")
+        self._arrow(GATE, VETO, to_veto, "no")
+        self._arrow(VETO, REVERTED, self.none_left.rows, "no class left")
+        self._arrow(VETO, POOL, to_trust, "")
+        self._arrow(POOL, TRUST, to_trust, "")
+        self._arrow(TRUST, REVERTED, self.untrusted.rows, "no")
+        self._arrow(TRUST, POOLED, self.pooled.rows, "yes")
+        return self
+
+    @property
+    def _total(self) -> int:
+        return self.softmax.rows + self.pooled.rows + self._reverted.rows
+
+    @property
+    def _reverted(self) -> Way:
+        if self.untrusted.right is None or self.none_left.right is None:
+            return Way(self.untrusted.rows + self.none_left.rows)
+        right = self.untrusted.right + self.none_left.right
+        return Way(self.untrusted.rows + self.none_left.rows, right, right)
+
+    def _box(self, place: tuple[float, float], text: str, fill: str = "white") -> None:
+        from matplotlib.patches import FancyBboxPatch
+
+        corner = place[0] - WIDTH / 2, place[1] - HEIGHT / 2
+        style = "round,pad=0,rounding_size=0.12"
+        self.axes_.add_patch(FancyBboxPatch(corner, WIDTH, HEIGHT, style, facecolor=fill, edgecolor="black", zorder=2))
+        self.axes_.text(*place, text, ha="center", va="center", fontsize="small", linespacing=1.4, zorder=3)
+
+    def _outcome(self, place: tuple[float, float], title: str, way: Way) -> None:
+        lines = [title, f"{way.rows:,} rows"]
+        if way.right is not None:
+            compared = f" (softmax: {way.softmax_right:,})" if way is self.pooled else ""
+            lines[1] += f", {way.right:,} right{compared}"
+        self._box(place, "\n".join(lines), fill=BAND)
+
+    def _arrow(self, start: tuple[float, float], end: tuple[float, float], rows: int, answer: str) -> None:
+        """An arrow down, to the right, or to the right and then down; with what it means and how many rows take it."""
+        label = f"{answer}: {rows:,}" if answer else f"{rows:,}"
+        under = start[0], start[1] - HEIGHT / 2
+        beside = start[0] + WIDTH / 2, start[1]
+        above_end = end[0], end[1] + HEIGHT / 2
+        if start[0] == end[0]:
+            first, last = under, above_end
+            at, align = (start[0] + 0.2, (first[1] + last[1]) / 2), ("left", "center")
+        else:
+            first, last = beside, (end[0] - WIDTH / 2, end[1]) if start[1] == end[1] else above_end
+            at, align = (beside[0] + 0.8, start[1] + 0.15), ("center", "bottom")
+        bent = first[0] != last[0] and first[1] != last[1]
+        style = {
+            "arrowstyle": "-|>,head_width=0.35,head_length=0.6",
+            "connectionstyle": "angle,angleA=0,angleB=90" if bent else "arc3",
+            "linewidth": 0.8 + THICKEST * rows / max(self._total, 1),
+            "color": HOME if rows else RULE,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
+        self.axes_.annotate("", last, first, arrowprops=style, zorder=1)
+        self.axes_.text(*at, label, ha=align[0], va=align[1], fontsize="small")
+
+
+def _trusting(estimator: SPHClassifier, *, every_class: bool) -> SPHClassifier:
+    """The same head, as if it trusted pooling on every class or on none."""
+    head = copy(estimator)
+    head.trusted_ = np.full_like(estimator.trusted_, every_class)
+    return head
