@@ -83,3 +83,11 @@ def test_a_sweep_shows_it(monkeypatch, validation):
     sweep(*validation, {"center": ["mean", "median"]}, progress=True)
     assert "sweep" in sys.stderr.getvalue()
     assert "50 %" in sys.stderr.getvalue()
+
+
+def test_steps_of_different_length_count_as_they_are_long(monkeypatch, clock):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with Progress("training", 100) as bar:
+        clock[0] += 30.0
+        bar.step(75)
+        assert "75 %, 10 s left" in sys.stderr.getvalue()

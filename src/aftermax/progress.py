@@ -43,9 +43,9 @@ class Progress:
         if self._length:
             self._write("")
 
-    def step(self) -> None:
-        """One more step is done."""
-        self.done += 1
+    def step(self, steps: int = 1) -> None:
+        """One more step is done, or several."""
+        self.done += steps
         now = time.monotonic()
         if not self.shown or now < self.next_look:
             return

@@ -1,0 +1,46 @@
+"""Numbers and tables as text, the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def percent(share: float) -> str:
+    """A share in per cent.
+
+    Examples
+    --------
+    >>> from aftermax.words import percent
+    >>> percent(0.123)
+    '12.3 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def signed(share: float) -> str:
+    """A gain or loss in per cent, with its sign; what is too small to show is no loss.
+
+    Examples
+    --------
+    >>> from aftermax.words import signed
+    >>> signed(0.123), signed(-0.0001)
+    ('+12.3 %', '+0.0 %')
+    """
+    return f"{100 * share:+.1f} %".replace("-0.0 %", "+0.0 %")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -> str:
+    """A table in Markdown. The first columns, as many as are ``texts``, are flush left, the others flush right.
+
+    Examples
+    --------
+    >>> from aftermax.words import table
+    >>> print(table(["size", "error"], [["100", "28.4 %"], ["200", "19.8 %"]]), end="")
+    | size | error |
+    |---:|---:|
+    | 100 | 28.4 % |
+    | 200 | 19.8 % |
+    """
+    rule = "|" + "---|" * texts + "---:|" * (len(heads) - texts)
+    lines = [f"| {' | '.join(cells)} |" for cells in [heads, *rows]]
+    return "\n".join([lines[0], rule, *lines[1:]]) + "\n"

@@ -1,0 +1,30 @@
+"""Files that are written whole or not at all."""
+
+import pytest
+
+from aftermax.files import replacing, write_text
+
+
+def test_a_file_appears_with_its_folder_when_all_is_written(tmp_path):
+    path = tmp_path / "new" / "table.md"
+    with replacing(path) as unfinished:
+        unfinished.write_text("half")
+        assert not path.exists()
+        unfinished.write_text("whole")
+    assert path.read_text() == "whole"
+    assert [file.name for file in path.parent.iterdir()] == ["table.md"]
+
+
+def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path):
+    path = tmp_path / "table.md"
+    write_text(path, "old")
+
+    def fail():
+        with replacing(path) as unfinished:
+            unfinished.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["table.md"]
