@@ -3,15 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml constraints.txt
-# For the experiments: a folder with MNIST's IDX files, and, if there is one, a folder with other networks' score files.
-DATA ?= data
+# For the experiments: a folder with MNIST's IDX files (if none, it is fetched), and, if there is one, a folder with other
+# networks' score files.
+DATA ?=
 SCORES ?=
+MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test lint bench choosing docs clean
+.PHONY: demo test lint bench vmnist recipes choosing docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
-	$(BIN)/python -m aftermax.demo --out results/demo
+	$(BIN)/aftermax demo --out results/demo
 
 test: .venv/dev.installed
 	$(BIN)/python -m pytest
@@ -24,8 +26,14 @@ lint: .venv/dev.installed
 bench: .venv/dev.installed
 	$(BIN)/python -m benchmarks
 
+vmnist: .venv/dev.installed
+	$(BIN)/aftermax reproduce vmnist $(MNIST)
+
+recipes: .venv/dev.installed
+	$(BIN)/aftermax reproduce recipes $(MNIST)
+
 choosing: .venv/dev.installed
-	$(BIN)/python -m aftermax.experiments.choosing --data "$(DATA)" $(if $(SCORES),--scores "$(SCORES)")
+	$(BIN)/aftermax reproduce choosing $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
 
 docs:
 	@echo "The docs site comes with a later issue; until then: README.md and the docstrings (python -m pydoc aftermax.sph)."
@@ -38,9 +46,9 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "aftermax needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
 
-# The demo needs the core and the plots only; everything else needs all of it.
+# The demo needs the core, the command and the plots only; everything else needs all of it.
 .venv/demo.installed: $(SOURCES) | .venv/bin/python
-	$(INSTALL) --editable ".[plots]"
+	$(INSTALL) --editable ".[cli,plots]"
 	@touch $@
 
 .venv/dev.installed: $(SOURCES) | .venv/bin/python

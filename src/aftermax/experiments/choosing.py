@@ -1,4 +1,4 @@
-"""Is the honest choice of settings worth it? ``python -m aftermax.experiments.choosing``.
+"""Is the honest choice of settings worth it? ``aftermax reproduce choosing``.
 
 For every network: its settings chosen by SPHClassifierCV, which never sees the test rows; chosen by the best score on
 the validation rows themselves; and chosen by looking at the test labels, as the paper did. The last is no result that
@@ -10,25 +10,24 @@ score files, start with ``--again``.
 
 from __future__ import annotations
 
-import argparse
-import csv
-import os
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from aftermax import SPHClassifierCV, sweep
-from aftermax.experiments.datasets import data_folder, load_mnist
-from aftermax.experiments.vmnist import NETWORKS, SIZES, Scores, load_scores, network_scores
+from aftermax.data import Scores, load_scores
+from aftermax.experiments import networks
+from aftermax.experiments.datasets import MNIST
+from aftermax.experiments.records import read_records, write_records
 from aftermax.paired import exact_mcnemar, relative_gain
 from aftermax.progress import Progress
 
 VALIDATION_ROWS = (4_000, 400)
+RECIPE = "rmsprop"
 DRAWN_SIZES = (100, 1_000, 10_000)  # of these, every set of the first network is drawn
 
 
@@ -118,14 +117,17 @@ class Case(NamedTuple):
     def key(self) -> tuple[str, int, int, int]:
         return self[:4]
 
+    @property
+    def drawn(self) -> bool:
+        """Whether its sets are drawn: for the first network of some sizes."""
+        return self.trained_on in DRAWN_SIZES and (self.network, self.validation_rows) == (0, VALIDATION_ROWS[0])
 
-def vmnist_cases(data: Path, kept: Path, sizes: Sequence[int], networks: int) -> list[Case]:
+
+def vmnist_cases(mnist: MNIST, kept: Path, quick: bool = False) -> list[Case]:
     """Every network with every number of validation rows."""
-    mnist = load_mnist(data)
     return [
-        Case("vmnist", size, number, rows, partial(network_scores, mnist, size, number, kept))
-        for size in sizes
-        for number in range(networks)
+        Case("vmnist", size, number, rows, partial(networks.network_scores, mnist, size, number, RECIPE, kept))
+        for size, number in networks.cases(quick)
         for rows in VALIDATION_ROWS
     ]
 
@@ -141,75 +143,17 @@ def file_cases(folder: Path) -> list[Case]:
 # ---- the run ---------------------------------------------------------------------------------------------------------
 
 
-def run(cases: Sequence[Case], path: Path) -> list[Outcome]:
-    """The outcome of every case; those that ``path`` holds already are not computed again."""
-    known = {outcome.key: outcome for outcome in read_outcomes(path)}
+def run(cases: Sequence[Case], path: Path, *, again: bool = False) -> list[Outcome]:
+    """The outcome of every case; those that ``path`` holds already are computed again only if asked for."""
+    known = {} if again else {outcome.key: outcome for outcome in read_records(Outcome, path)}
     outcomes = []
     with Progress("choosing", len(cases)) as bar:
         for case in cases:
             if case.key not in known:
                 known[case.key] = compare(case)
-                write_outcomes([*known.values()], path)
+                write_records([*known.values()], path)
             outcomes.append(known[case.key])
             bar.step()
             if not bar.shown:
                 print(f"[{len(outcomes)}/{len(cases)}] {outcomes[-1].in_words}", flush=True)
     return outcomes
-
-
-def read_outcomes(path: Path) -> list[Outcome]:
-    """Outcomes from a CSV file; none if there is no file."""
-    if not path.is_file():
-        return []
-    read: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
-    with path.open(newline="") as file:
-        return [
-            Outcome(**{field.name: read[str(field.type)](row[field.name]) for field in fields(Outcome)})
-            for row in csv.DictReader(file)
-        ]
-
-
-def write_outcomes(outcomes: Sequence[Outcome], path: Path) -> None:
-    """Write the CSV file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".partial")
-    with unfinished.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Outcome)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(outcome) for outcome in outcomes)
-    os.replace(unfinished, path)
-
-
-def main() -> None:
-    from aftermax.experiments import choosing_report
-
-    parser = argparse.ArgumentParser(
-        prog="python -m aftermax.experiments.choosing",
-        description=__doc__.split("\n")[0],
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    parser.add_argument("--data", type=Path, help="folder with MNIST's IDX files; if none, AFTERMAX_DATA or ./data")
-    parser.add_argument("--scores", type=Path, help="folder with score files of other networks (*.npz)")
-    parser.add_argument("--kept", type=Path, default=Path("build/vmnist"), help="where the networks' scores are kept")
-    parser.add_argument("--out", type=Path, default=Path("results/choosing"), help="where results are written")
-    parser.add_argument("--quick", action="store_true", help="two sizes and two networks, for a taste")
-    parser.add_argument("--again", action="store_true", help="forget the outcomes that are in --out already")
-    options = parser.parse_args()
-    path = options.out / "outcomes.csv"
-    if options.again:
-        path.unlink(missing_ok=True)
-    sizes, networks = ((100, 1_000), 2) if options.quick else (SIZES, NETWORKS)
-    try:
-        cases = vmnist_cases(data_folder(options.data), options.kept, sizes, networks)
-        cases += file_cases(options.scores) if options.scores else []
-        outcomes = run(cases, path)
-    except (ImportError, OSError, ValueError) as error:
-        sys.exit(str(error))
-    print(choosing_report.write(outcomes, options.out))
-    drawn = [case for case in cases if case.trained_on in DRAWN_SIZES and case.key[2:] == (0, VALIDATION_ROWS[0])]
-    choosing_report.draw_sweeps(drawn, options.out / "sweep.png")
-    print(f"Written to {options.out}")
-
-
-if __name__ == "__main__":
-    main()

@@ -9,14 +9,13 @@ import numpy as np
 
 from aftermax import SPHClassifierCV
 from aftermax.experiments.choosing import VALIDATION_ROWS, Case, Outcome
-from aftermax.plots import SweepDisplay, new_figure
+from aftermax.experiments.looks import BEST_ON_TEST, BEST_ON_VALIDATION, CHOSEN, draw_points
+from aftermax.files import replacing, write_text
+from aftermax.plots import SweepDisplay
+from aftermax.plots.style import bare, new_figure
+from aftermax.words import percent, signed, table
 
-# Readable in black and white: colours differ in lightness, and markers and lines differ too.
-WAYS = (
-    ("ceiling_gain", "best on test (the paper's way: looks at the test labels)", "^", ":", "#9a9a9a"),
-    ("luckiest_gain", "best on validation", "s", "--", "#c46a1f"),
-    ("gain", "SPHClassifierCV", "D", "-", "#0b4f9e"),
-)
+WAYS = {"ceiling_gain": BEST_ON_TEST, "luckiest_gain": BEST_ON_VALIDATION, "gain": CHOSEN}
 
 
 def write(outcomes: Sequence[Outcome], out: Path) -> str:
@@ -27,19 +26,25 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     if files:
         tables["files"] = by_file(files)
     for name, text in tables.items():
-        (out / f"{name}.md").write_text(text)
+        write_text(out / f"{name}.md", text)
     draw(networks, out / "gain.png")
     return "\n".join(tables.values())
 
 
 def by_size(outcomes: Sequence[Outcome]) -> str:
     """Means over networks, a line for each number of validation rows and each size."""
-    lines = [
-        "| validation rows | trained on | softmax error | fewer errors: SPHClassifierCV | expected beforehand "
-        "| kept softmax | significantly worse (McNemar, p < 0.05) | best on validation "
-        "| best on test (*looks at its labels, the paper's way*) |",
-        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    heads = [
+        "validation rows",
+        "trained on",
+        "softmax error",
+        "fewer errors: SPHClassifierCV",
+        "expected beforehand",
+        "kept softmax",
+        "significantly worse (McNemar, p < 0.05)",
+        "best on validation",
+        "best on test (*looks at its labels, the paper's way*)",
     ]
+    lines = []
     for rows in VALIDATION_ROWS:
         for size in sorted({outcome.trained_on for outcome in outcomes}):
             group = [o for o in outcomes if (o.validation_rows, o.trained_on) == (rows, size)]
@@ -54,17 +59,20 @@ def by_size(outcomes: Sequence[Outcome]) -> str:
                 signed(mean(group, lambda o: o.luckiest_gain)),
                 signed(mean(group, lambda o: o.ceiling_gain)),
             ]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+            lines.append(cells)
+    return table(heads, lines)
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
     """Over all networks: how often it did harm, and how often it gained what it had promised."""
-    lines = [
-        "| validation rows | networks | significantly worse than softmax (McNemar, p < 0.05) "
-        "| gain on test within the interval given beforehand | the same, where softmax was not kept |",
-        "|---:|---:|---:|---:|---:|",
+    heads = [
+        "validation rows",
+        "networks",
+        "significantly worse than softmax (McNemar, p < 0.05)",
+        "gain on test within the interval given beforehand",
+        "the same, where softmax was not kept",
     ]
+    lines = []
     for rows in VALIDATION_ROWS:
         group = [o for o in outcomes if o.validation_rows == rows]
         kept = [o for o in group if not o.fell_back]
@@ -75,17 +83,23 @@ def summary(outcomes: Sequence[Outcome]) -> str:
             f"{sum(o.as_expected for o in group)} ({percent(mean(group, lambda o: o.as_expected))})",
             f"{sum(o.as_expected for o in kept)} of {len(kept)}",
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        lines.append(cells)
+    return table(heads, lines)
 
 
 def by_file(outcomes: Sequence[Outcome]) -> str:
     """A line for each score file."""
-    lines = [
-        "| scores | validation rows | softmax error | fewer errors: SPHClassifierCV | expected beforehand (95 %) "
-        "| kept softmax | best on validation | best on test (*looks at its labels*) |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    heads = [
+        "scores",
+        "validation rows",
+        "softmax error",
+        "fewer errors: SPHClassifierCV",
+        "expected beforehand (95 %)",
+        "kept softmax",
+        "best on validation",
+        "best on test (*looks at its labels*)",
     ]
+    lines = []
     for o in outcomes:
         cells = [
             o.name,
@@ -97,8 +111,8 @@ def by_file(outcomes: Sequence[Outcome]) -> str:
             signed(o.luckiest_gain),
             signed(o.ceiling_gain),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        lines.append(cells)
+    return table(heads, lines, texts=1)
 
 
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:
@@ -108,32 +122,22 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     sizes = sorted({outcome.trained_on for outcome in outcomes})
     for axes, rows in zip(panels, VALIDATION_ROWS, strict=True):
         axes.axhline(0.0, color="#bbbbbb", linewidth=0.8)
-        for shift, (name, label, marker, line, colour) in zip((0.94, 1.0, 1.06), WAYS, strict=True):
+        for shift, (name, look) in zip((0.94, 1.0, 1.06), WAYS.items(), strict=True):
             gains = [
                 [100 * getattr(o, name) for o in outcomes if (o.validation_rows, o.trained_on) == (rows, size)]
                 for size in sizes
             ]
-            axes.errorbar(
-                shift * np.array(sizes),
-                [np.mean(group) for group in gains],
-                yerr=[np.std(group) for group in gains],
-                marker=marker,
-                linestyle=line,
-                color=colour,
-                markersize=5,
-                linewidth=1.4,
-                elinewidth=0.8,
-                label=label,
-            )
+            means, spreads = ([figure_of(group) for group in gains] for figure_of in (np.mean, np.std))
+            draw_points(axes, shift * np.array(sizes), means, spreads, look)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_title(f"{rows:,} validation rows", fontsize="medium")
         axes.set_xlabel("training samples")
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
+        bare(axes)
     panels[0].set_ylabel("fewer test errors than softmax, %\nmean and standard deviation over networks")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
-    figure.savefig(path, dpi=150)
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, format="png", dpi=150)
 
 
 def draw_sweeps(cases: Sequence[Case], path: Path) -> None:
@@ -145,16 +149,9 @@ def draw_sweeps(cases: Sequence[Case], path: Path) -> None:
         SweepDisplay.from_estimator(head, *scores, ax=axes)
         accuracy = np.mean(scores.test_logits.argmax(axis=1) == scores.test_labels)
         axes.set_title(f"trained on {case.trained_on:,}: softmax right in {percent(accuracy)}", fontsize="medium")
-    figure.savefig(path, dpi=150)
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, format="png", dpi=150)
 
 
 def mean(group: Sequence[Outcome], value: Callable[[Outcome], float]) -> float:
     return float(np.mean([value(outcome) for outcome in group]))
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def signed(share: float) -> str:
-    return f"{100 * share:+.1f} %".replace("-0.0 %", "+0.0 %")

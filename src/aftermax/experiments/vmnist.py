@@ -1,69 +1,144 @@
-"""Networks on flattened MNIST, trained on few and on many samples: the paper's main experiment.
+"""The paper's main experiment: SPH against softmax, and against what else could be done, on networks of every strength.
 
-Each network has its own random draws: training rows from MNIST's training set; validation and test rows, disjoint,
-from its test set. What it says about them is kept, so that an interrupted run goes on where it stopped.
+Networks on flattened MNIST are trained on 100 to 50,000 samples, nine for each size. Every method answers the same
+test rows of each network. Results are kept network by network, so an interrupted run goes on where it stopped.
 """
 
-import os
-import zipfile
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax.data import Scores
+from aftermax.experiments.conditions import check_conditions, conditions, write_conditions
 from aftermax.experiments.datasets import MNIST
-
-SIZES = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
-NETWORKS = 9
-ROWS = 4_000
-
-
-class Scores(NamedTuple):
-    """A network's logits on its validation and test rows, and their labels."""
-
-    val_logits: NDArray[np.float32]
-    val_labels: NDArray[np.int64]
-    test_logits: NDArray[np.float32]
-    test_labels: NDArray[np.int64]
-
-
-def network_scores(mnist: MNIST, size: int, number: int, kept: Path) -> Scores:
-    """Scores of network ``number`` trained on ``size`` samples, trained now or found in the folder ``kept``."""
-    path = kept / f"vmnist-{size}-{number}.npz"
-    if not path.is_file():
-        scores = _train(mnist, size, number)
-        kept.mkdir(parents=True, exist_ok=True)
-        half_written = path.with_suffix(".partial")
-        with half_written.open("wb") as file:
-            np.savez(file, **scores._asdict())
-        os.replace(half_written, path)
-    return load_scores(path)
+from aftermax.experiments.methods import LOOK_AT_TEST_LABELS, METHODS, Subject
+from aftermax.experiments.networks import (
+    Case,
+    draw_rows,
+    keep_scores,
+    network_scores,
+    scores_of,
+    seed_of,
+    train_network,
+)
+from aftermax.experiments.outcomes import Outcome, Results
+from aftermax.experiments.recipes import KEPT, MAIN
+from aftermax.experiments.records import read_records, write_records
+from aftermax.grids import DEFAULTS, Grid, default_grid
+from aftermax.paired import exact_mcnemar, relative_gain
+from aftermax.progress import Progress
 
 
-def load_scores(path: Path) -> Scores:
-    """Scores from an .npz file with ``val_logits``, ``val_labels``, ``test_logits`` and ``test_labels``."""
-    try:
-        with path.open("rb") as file, np.load(file) as arrays:
-            return Scores(*(arrays[name] for name in Scores._fields))
-    except (EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is damaged or no score file ({error}): remove it or make it anew.") from error
+@dataclass(frozen=True)
+class Experiment:
+    """A recipe for the networks, and the methods to be tried on them."""
+
+    mnist: MNIST
+    recipe: str = MAIN
+    kept: Path = KEPT
+    methods: Sequence[str] = tuple(METHODS)
+    grid: Grid | None = None
+
+    def run(self, cases: Sequence[Case], path: Path, *, again: bool = False) -> Results:
+        """Every method on every network.
+
+        Networks that ``path`` holds already are not trained again, unless it is to be done ``again``.
+        """
+        known = {} if again else self._known(path)
+        missing = [case for case in cases if case not in known]
+        self._check_conditions(path, fresh=not known, complete=not missing)
+        if missing:
+            print(
+                f"{len(missing)} networks to train and try, {len(cases) - len(missing)} are there already ...",
+                flush=True,
+            )
+        with Progress("networks", sum(case.effort for case in missing)) as bar:
+            for done, case in enumerate(missing, start=1):
+                known[case] = self.measure(case)
+                write_records([outcome for case in sorted(known) for outcome in known[case]], path)
+                bar.step(case.effort)
+                if not bar.shown:
+                    print(f"[{done}/{len(missing)}] {in_words(known[case])}", flush=True)
+        return Results([outcome for case in cases for outcome in known[case]])
+
+    def _known(self, path: Path) -> dict[Case, list[Outcome]]:
+        """The results that are there already."""
+        known: dict[Case, list[Outcome]] = {}
+        for outcome in read_records(Outcome, path):
+            known.setdefault(outcome.case, []).append(outcome)
+        return known
+
+    def _check_conditions(self, path: Path, *, fresh: bool, complete: bool) -> None:
+        """Begin anew and write down how; or see that results that are there already were made like this."""
+        now = conditions(self.recipe, self.methods, default_grid() if self.grid is None else self.grid)
+        if fresh:
+            path.unlink(missing_ok=True)
+            write_conditions(path.with_name("run.json"), now)
+        else:
+            check_conditions(path.with_name("run.json"), now, only_what_was_tried=complete)
+
+    def measure(self, case: Case) -> list[Outcome]:
+        """Train one network, keep its scores, and let every method answer its test rows."""
+        begun = perf_counter()
+        network = train_network(self.mnist, *case, self.recipe)
+        scores = scores_of(network, self.mnist, draw_rows(self.mnist, *case))
+        keep_scores(scores, *case, self.recipe, self.kept)
+        subject = Subject(self.mnist, *case, self.recipe, self.grid, network, scores)
+        outcomes = []
+        for method in self.methods:
+            answers, settings = METHODS[method](subject)
+            changed = {name: value for name, value in settings.items() if value != DEFAULTS[name]}
+            seconds, begun = perf_counter() - begun, perf_counter()
+            outcomes.append(judged(case, method, scores, answers, json.dumps(changed), seconds))
+        return outcomes
+
+    def scores(self, outcome: Outcome) -> Scores:
+        """What the network says that an outcome is about, from where it was kept, or else trained again."""
+        scores = network_scores(self.mnist, *outcome.case, self.recipe, self.kept)
+        if np.mean(scores.test_logits.argmax(axis=1) == scores.test_labels) != outcome.softmax_accuracy:
+            raise ValueError(
+                f"The scores of network {outcome.network} trained on {outcome.trained_on:,} in {self.kept} are not "
+                "those of the results: name another folder with --kept, or start over with --again."
+            )
+        return scores
 
 
-def _train(mnist: MNIST, size: int, number: int) -> Scores:
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError("Training networks needs PyTorch: pip install 'aftermax[experiments]'") from error
-    from aftermax.experiments import models
+def judged(
+    case: Case, method: str, scores: Scores, answers: NDArray[np.int64], settings: str, seconds: float
+) -> Outcome:
+    """A method's answers against the truth, and against softmax's."""
+    before, after = scores.test_logits.argmax(axis=1) == scores.test_labels, answers == scores.test_labels
+    wins, losses = int(np.count_nonzero(after & ~before)), int(np.count_nonzero(before & ~after))
+    return Outcome(
+        trained_on=case.size,
+        network=case.number,
+        seed=seed_of(*case),
+        method=method,
+        looks_at_test_labels=method in LOOK_AT_TEST_LABELS,
+        validation_accuracy=float(np.mean(scores.val_logits.argmax(axis=1) == scores.val_labels)),
+        softmax_accuracy=float(np.mean(before)),
+        accuracy=float(np.mean(after)),
+        gain=relative_gain(wins, losses, int(np.count_nonzero(~before))),
+        wins=wins,
+        losses=losses,
+        p_value=exact_mcnemar(wins, losses),
+        settings=settings,
+        seconds=round(seconds, 2),
+    )
 
-    torch.set_num_threads(1)  # sums over several threads depend on how many there are
-    seed = 1_000 * SIZES.index(size) + number
-    rng = np.random.default_rng(seed)
-    torch.manual_seed(seed)
-    rows = rng.permutation(len(mnist.train_labels))[:size]
-    network = models.dense_network(784, 10)
-    models.train(network, mnist.train_images[rows], mnist.train_labels[rows])
-    val, test = rng.permutation(len(mnist.test_labels))[: 2 * ROWS].reshape(2, ROWS)
-    answers = models.logits(network, mnist.test_images)
-    return Scores(answers[val], mnist.test_labels[val], answers[test], mnist.test_labels[test])
+
+def in_words(outcomes: Sequence[Outcome]) -> str:
+    """A line on one network."""
+    first = outcomes[0]
+    gains = ", ".join(f"{o.method} {100 * o.gain:+.1f} %" for o in outcomes if o.method != "softmax")
+    return (
+        f"trained on {first.trained_on:,}, network {first.network}: softmax right in "
+        f"{100 * first.softmax_accuracy:.1f} %; fewer errors by {gains}"
+    )

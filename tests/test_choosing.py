@@ -1,66 +1,15 @@
-"""The experiments: data read, runs that go on where they stopped, reports."""
+"""The experiment on choosing: runs that go on where they stopped, and its report."""
 
-import gzip
-import struct
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from aftermax.data import Scores
 from aftermax.experiments import choosing, choosing_report
 from aftermax.experiments.choosing import Case, Outcome
-from aftermax.experiments.datasets import data_folder, load_mnist, read_idx
-from aftermax.experiments.vmnist import Scores, load_scores, network_scores
+from aftermax.experiments.records import read_records
 from conftest import ROOT, make_rows
-
-
-def idx(array):
-    return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.tobytes()
-
-
-def test_idx_files_are_read_gzipped_or_not(tmp_path):
-    array = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
-    (tmp_path / "plain").write_bytes(idx(array))
-    (tmp_path / "packed").write_bytes(gzip.compress(idx(array)))
-    np.testing.assert_array_equal(read_idx(tmp_path / "plain"), array)
-    np.testing.assert_array_equal(read_idx(tmp_path / "packed"), array)
-
-
-@pytest.mark.parametrize("damage", [b"", b"\x00\x00\x08", b"\x1f\x8b\x08 cut", b"\x00\x00\x0d\x01\x00\x00\x00\x01\x05"])
-def test_damaged_files_are_named(tmp_path, damage):
-    (tmp_path / "file").write_bytes(damage)
-    with pytest.raises(ValueError, match=r"file is damaged or not an IDX file .*: get it anew"):
-        read_idx(tmp_path / "file")
-
-
-def test_a_truncated_file_is_named(tmp_path):
-    (tmp_path / "file").write_bytes(gzip.compress(idx(np.zeros((5, 5), dtype=np.uint8)))[:-12])
-    with pytest.raises(ValueError, match=r"file is damaged"):
-        read_idx(tmp_path / "file")
-
-
-def test_missing_or_wrong_mnist_says_what_to_do(tmp_path, monkeypatch):
-    with pytest.raises(FileNotFoundError, match=r"MNIST is not in .*Put the four original IDX files.*AFTERMAX_DATA"):
-        load_mnist(tmp_path)
-    (tmp_path / "train-images-idx3-ubyte").write_bytes(idx(np.zeros((3, 28, 28), dtype=np.uint8)))
-    with pytest.raises(ValueError, match=r"shape \(3, 28, 28\) where MNIST has \(60000, 28, 28\)"):
-        load_mnist(tmp_path)
-    monkeypatch.setenv("AFTERMAX_DATA", str(tmp_path))
-    assert data_folder() == tmp_path
-    assert data_folder(tmp_path / "given") == tmp_path / "given"
-
-
-def test_a_damaged_score_file_is_named(tmp_path):
-    (tmp_path / "scores.npz").write_bytes(b"PK\x03\x04 cut off")
-    with pytest.raises(ValueError, match=r"scores.npz is damaged or no score file"):
-        load_scores(tmp_path / "scores.npz")
-    np.savez(tmp_path / "other.npz", logits=np.zeros((2, 2)))
-    with pytest.raises(ValueError, match=r"other.npz is damaged or no score file"):
-        load_scores(tmp_path / "other.npz")
-
-
-# ---- choosing --------------------------------------------------------------------------------------------------------
 
 
 def small_scores():
@@ -111,19 +60,12 @@ def test_outcomes_survive_the_file_and_a_run_goes_on_where_it_stopped(tmp_path, 
     cases = [Case("vmnist", 100, number, 4000, small_scores) for number in range(3)]
     with pytest.raises(KeyboardInterrupt):
         choosing.run(cases, path)
-    assert choosing.read_outcomes(path) == [replace(OUTCOME, network=n, gain=n / 3) for n in range(2)]
+    assert read_records(Outcome, path) == [replace(OUTCOME, network=n, gain=n / 3) for n in range(2)]
     computed.clear()
     outcomes = choosing.run(cases, path)
     assert computed == [("vmnist", 100, 2, 4000)]
-    assert outcomes == choosing.read_outcomes(path) == [replace(OUTCOME, network=n, gain=n / 3) for n in range(3)]
+    assert outcomes == read_records(Outcome, path) == [replace(OUTCOME, network=n, gain=n / 3) for n in range(3)]
     assert [file.name for file in path.parent.iterdir()] == ["outcomes.csv"]
-
-
-def test_without_torch_the_error_names_the_install_command_and_nothing_is_left(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"pip install 'aftermax\[experiments\]'"):
-        network_scores(None, 100, 0, tmp_path / "kept")
-    assert not (tmp_path / "kept").exists()
 
 
 def test_significance_and_promises_are_judged_on_the_test_rows():
@@ -152,24 +94,9 @@ def test_the_report_says_in_words_what_looks_at_test_labels(tmp_path):
     assert (tmp_path / "gain.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_network_trained_on_mnist_is_kept_and_the_same_every_time(shared, tmp_path):
-    pytest.importorskip("torch")
-    mnist = load_mnist(data_folder(shared / "data"))
-    first = network_scores(mnist, 100, 0, tmp_path / "a")
-    again = network_scores(mnist, 100, 0, tmp_path / "b")
-    kept = network_scores(mnist, 100, 0, tmp_path / "a")
-    other = network_scores(mnist, 100, 1, tmp_path / "a")
-    for ours, theirs, third in zip(first, again, kept, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-        np.testing.assert_array_equal(ours, third)
-    assert not np.array_equal(first.val_logits, other.val_logits)
-    assert [part.shape for part in first] == [(4000, 10), (4000,), (4000, 10), (4000,)]
-    assert 0.15 < np.mean(first.val_logits.argmax(axis=1) != first.val_labels) < 0.45
-
-
 def test_the_committed_results_keep_what_the_project_promises():
     """The full run's own figures: nobody may commit a run that does harm."""
-    outcomes = choosing.read_outcomes(ROOT / "results" / "choosing" / "outcomes.csv")
+    outcomes = read_records(Outcome, ROOT / "results" / "choosing" / "outcomes.csv")
     for rows, least in ((4000, 0.0), (400, -0.01)):
         for size in {outcome.trained_on for outcome in outcomes} - {0}:
             group = [o.gain for o in outcomes if (o.validation_rows, o.trained_on) == (rows, size)]
