@@ -7,6 +7,8 @@ import sys
 import pytest
 
 import aftermax
+from aftermax.experiments.outcomes import Outcome, Results
+from aftermax.experiments.records import read_records
 from conftest import ROOT
 
 NAMES = ["ResponseArray", "SPHClassifier", "SPHClassifierCV", "__version__", "default_grid", "sweep"]
@@ -60,6 +62,15 @@ def test_the_code_in_the_readme_runs(block, tmp_path):
 def test_the_tables_in_the_readme_are_those_in_results(path):
     assert path in README
     assert (ROOT / path).read_text().strip() in README
+
+
+def test_the_numbers_in_the_readmes_sentences_are_those_in_results():
+    results = Results(read_records(Outcome, ROOT / "results" / "vmnist" / "outcomes.csv"))
+    honest, retrained = results.gains("sph_chosen"), results.gains("retrained")
+    said = " ".join(README.split())
+    assert f"the honest gain is {honest[0]:+.1f} % at 100 samples, {honest[1]:+.1f} % at 200" in said
+    assert f"at most {honest[2:].max():+.1f} % beyond" in said
+    assert f"{retrained[0]:.0f} % fewer errors at 100 samples, and {retrained[-1]:.0f} % fewer at 50,000" in said
 
 
 def test_links_in_the_readme_lead_somewhere():

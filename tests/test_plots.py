@@ -271,6 +271,19 @@ def test_without_labels_nothing_is_said_about_right_and_wrong():
     np.testing.assert_array_equal(head.trusted_, before)
 
 
+def test_labels_of_other_rows_are_refused():
+    head, logits, labels = routed()
+    with pytest.raises(ValueError, match=r"X has 500 rows and y has shape \(10,\): pass one label for each row"):
+        RoutesDisplay.from_estimator(head, logits, labels[:10])
+
+
+def test_a_head_that_keeps_softmax_says_so():
+    logits, labels = make_rows(size=3)
+    display = RoutesDisplay.from_estimator(SPHClassifier(certainty=0).fit(logits, labels), logits)
+    assert display.softmax.rows == len(logits)
+    assert "softmax is kept" in " ".join(text.get_text() for text in display.axes_.texts)
+
+
 def test_only_a_fitted_sph_head_has_routes():
     with pytest.raises(NotFittedError):
         RoutesDisplay.from_estimator(SPHClassifier(), [[0.0, 1.0]])

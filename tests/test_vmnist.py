@@ -169,7 +169,7 @@ def without_time(outcomes):
     return [replace(outcome, seconds=0.0) for outcome in outcomes]
 
 
-def test_a_killed_run_goes_on_where_it_stopped_and_gives_the_same_numbers(small, tmp_path, monkeypatch):
+def test_a_killed_run_goes_on_where_it_stopped_and_gives_the_same_numbers(small, tmp_path, monkeypatch, capsys):
     experiment, results, _ = small
     other = replace(experiment, kept=tmp_path / "kept")
     path = tmp_path / "out" / "outcomes.csv"
@@ -184,6 +184,7 @@ def test_a_killed_run_goes_on_where_it_stopped_and_gives_the_same_numbers(small,
     monkeypatch.setattr(Experiment, "measure", killed_in_the_third)
     with pytest.raises(KeyboardInterrupt):
         other.run(FEW, path)
+    assert "Stopped; 2 networks are kept. The same command goes on there." in capsys.readouterr().err
     assert len(read_records(Outcome, path)) == 2 * len(METHODS)
     measured.clear()
     resumed = other.run(FEW, path)
@@ -340,10 +341,20 @@ def test_verdicts():
 
 def test_what_two_sizes_cannot_tell_is_not_judged():
     outcomes = made_results(ceiling=(0.2, 0.1, 0.07), honest=(0.1, 0.0, 0.0)).outcomes
-    found = verdicts(Results([o for o in outcomes if o.trained_on < 50_000]))
-    assert found["softmax's mean accuracy"].verdict == "not tested"
-    assert found["reduction where softmax is above 93 %"].verdict == "not tested"
-    assert found["trend of the reduction"].verdict == "not tested"
+    taste = Results([o for o in outcomes if o.trained_on < 50_000])
+    assert {claim.verdict for claim in verdicts(taste).values()} == {"not tested"}
+    assert vmnist_report.misfit_in_words(taste) == ""
+    weak = Results([replace(o, trained_on=o.trained_on // 10, accuracy=min(o.accuracy, 0.9)) for o in outcomes])
+    assert verdicts(weak)["softmax's mean accuracy"].verdict == "not tested"
+    assert verdicts(weak)["reduction where softmax is above 93 %"].verdict == "not tested"
+
+
+def test_where_naive_bayes_does_better_than_sph_the_report_says_so():
+    results = made_results(ceiling=(0.2, 0.1, 0.07), honest=(0.05, 0.0, 0.0))
+    assert "naive Bayes on the same validation rows does better than SPH at 100 training samples" in (
+        vmnist_report.rival_in_words(results)
+    )
+    assert vmnist_report.rival_in_words(made_results(ceiling=(0.2, 0.1, 0.07), honest=(0.2, 0.0, 0.0))) == ""
 
 
 def test_where_every_network_keeps_softmax_the_claims_are_still_judged():
@@ -466,8 +477,8 @@ def test_the_committed_report_is_what_the_committed_outcomes_say():
         m: wasted_samples(results.errors("softmax"), results.errors(m)) for m in ("sph_best_on_test", "sph_chosen")
     }
     found = claims(results, wastes)
-    said = f"{vmnist_report.claims_table(found)}\n{vmnist_report.in_words(found)}"
-    assert said == (folder / "claims.md").read_text()
+    said = vmnist_report.in_words(found) + vmnist_report.rival_in_words(results)
+    assert f"{vmnist_report.claims_table(found)}\n{said}" == (folder / "claims.md").read_text()
     assert vmnist_report.size_table(results) == (folder / "sizes.md").read_text()
 
 

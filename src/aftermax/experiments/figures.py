@@ -196,7 +196,8 @@ def validation_against_test(examples: Sequence[tuple[Outcome, Scores]], grid: Gr
         by = f"scoring the rows it was fitted on\ncorrelation where that is a gain: {_correlation(*gains)}"
         SweepDisplay(*gains, chosen=chosen, softmax_kept=kept, by=by).plot(ax=axes)
         accuracy = 100 * outcome.validation_accuracy
-        axes.set_title(f"{accuracy:.1f} % right by softmax, trained on {outcome.trained_on:,}", fontsize="medium")
+        title = f"{accuracy:.1f} % of validation rows right, trained on {outcome.trained_on:,}"
+        axes.set_title(title, fontsize="medium")
     return figure
 
 

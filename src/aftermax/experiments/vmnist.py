@@ -7,6 +7,7 @@ test rows of each network. Results are kept network by network, so an interrupte
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ from aftermax.experiments.records import read_records, write_records
 from aftermax.grids import DEFAULTS, Grid, default_grid
 from aftermax.paired import exact_mcnemar, relative_gain
 from aftermax.progress import Progress
+from aftermax.words import percent, signed
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,16 @@ class Experiment:
         missing = [case for case in cases if case not in known]
         self._check_conditions(path, fresh=not known, complete=not missing)
         if missing:
-            print(
-                f"{len(missing)} networks to train and try, {len(cases) - len(missing)} are there already ...",
-                flush=True,
-            )
+            print(f"Networks: {len(cases)}, of which {len(missing)} to train and try ...", flush=True)
         with Progress("networks", sum(case.effort for case in missing)) as bar:
             for done, case in enumerate(missing, start=1):
-                known[case] = self.measure(case)
+                try:
+                    known[case] = self.measure(case)
+                except KeyboardInterrupt:
+                    print(
+                        f"\nStopped; {len(known)} networks are kept. The same command goes on there.", file=sys.stderr
+                    )
+                    raise
                 write_records([outcome for case in sorted(known) for outcome in known[case]], path)
                 bar.step(case.effort)
                 if not bar.shown:
@@ -137,8 +142,12 @@ def judged(
 def in_words(outcomes: Sequence[Outcome]) -> str:
     """A line on one network."""
     first = outcomes[0]
-    gains = ", ".join(f"{o.method} {100 * o.gain:+.1f} %" for o in outcomes if o.method != "softmax")
+    gains = ", ".join(
+        f"{o.method.replace('_', ' ')}{' (by its labels)' if o.looks_at_test_labels else ''} {signed(o.gain)}"
+        for o in outcomes
+        if o.method != "softmax"
+    )
     return (
         f"trained on {first.trained_on:,}, network {first.network}: softmax right in "
-        f"{100 * first.softmax_accuracy:.1f} %; fewer errors by {gains}"
+        f"{percent(first.softmax_accuracy)}; fewer errors by {gains}"
     )

@@ -78,7 +78,7 @@ class ClassPairDisplay:
         first, second = (shortened(names[i], 12) for i in (self.first, self.second))
         self._draw_row(left, units, self.first, own_scale=False)
         left.set_title(f"One row, as softmax sees it: class {first}", fontsize="medium")
-        left.set_xlabel(f"response, in units of unit {first}'s")
+        left.set_xlabel(f"response, in units of unit {first}'s to its own class")
         self._draw_row(right, units, self.first, shift=-0.16)
         self._draw_row(right, units, self.second, shift=0.16)
         self._write_separations(right, units)

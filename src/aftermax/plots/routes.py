@@ -92,6 +92,10 @@ class RoutesDisplay:
             counted = {name: Way(int(rows.sum())) for name, rows in ways.items()}
         else:
             truth = np.asarray(y)
+            if truth.shape != routes.shape:
+                raise ValueError(
+                    f"X has {len(routes)} rows and y has shape {truth.shape}: pass one label for each row."
+                )
             before = _trusting(estimator, every_class=False).predict(X) == truth
             after = estimator.predict(X) == truth
             counted = {
@@ -110,7 +114,8 @@ class RoutesDisplay:
         to_trust = self.pooled.rows + self.untrusted.rows
         to_veto = to_trust + self.none_left.rows
         self._box(START, f"{self._total:,} rows")
-        self._box(GATE, f"Is softmax certain?\nlargest score at least {self.certainty:g}")
+        gate = f"largest score at least {self.certainty:g}" if self.certainty > 0 else "always: softmax is kept"
+        self._box(GATE, f"Is softmax certain?\n{gate}")
         self._box(VETO, "Veto\nclasses that units find improbable go")
         self._box(POOL, "Pool\nthe class with the nearest row of D")
         self._box(TRUST, f"Is the class trusted?\ngain on labelled rows above {self.min_gain:g}")
