@@ -1,6 +1,7 @@
 """sweep and SPHClassifierCV: time for each set of settings, time and memory of the whole choice."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.model_selection import GridSearchCV
 
 from aftermax import SPHClassifier, SPHClassifierCV, sweep
 from aftermax.experiments import models
+from aftermax.experiments.recipes import RECIPES
 from aftermax.sph import SETTINGS
 from benchmarks.measure import Result, alternate, in_new_process
 from benchmarks.sph import network_like
@@ -69,11 +71,12 @@ def speed() -> Iterator[Result]:
     yield Result("`SPHClassifierCV.fit`, default grid, 4,000 x 10", "one epoch, 50,000 samples", ratio, "x", 10.0)
 
 
-def one_epoch() -> partial[None]:
+def one_epoch(samples: int = 50_000) -> partial[None]:
     """An epoch of training the experiments' network on images of MNIST's size, with torch's own choice of threads."""
     rng = np.random.default_rng(0)
-    images, labels = rng.random((50_000, 784), dtype=np.float32), rng.integers(10, size=50_000)
-    return partial(models.train, models.dense_network(784, 10), images, labels, epochs=1)
+    images, labels = rng.random((samples, 784), dtype=np.float32), rng.integers(10, size=samples)
+    recipe = replace(RECIPES["rmsprop"], epochs=1)
+    return partial(models.train, models.dense_network(recipe, 784, 10), images, labels, recipe)
 
 
 def processes() -> Iterator[Result]:

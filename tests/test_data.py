@@ -64,6 +64,15 @@ def test_a_score_file_with_damage_inside_is_named(tmp_path):
         load_scores(path)
 
 
+def test_a_score_file_that_asks_for_an_unknown_compression_is_named(tmp_path):
+    content = bytearray(shipped_path(100).read_bytes())
+    entry = content.index(b"PK\x01\x02")  # the first file in zip's directory; its compression is ten bytes on
+    content[entry + 10] = 97
+    (tmp_path / "scores.npz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"scores.npz is damaged or no score file \(That compression method"):
+        load_scores(tmp_path / "scores.npz")
+
+
 def test_an_array_alone_is_no_score_file(tmp_path):
     with (tmp_path / "scores.npz").open("wb") as file:
         np.save(file, np.zeros((2, 2)))

@@ -200,6 +200,9 @@ def test_a_run_is_not_gone_on_with_under_other_conditions(small, tmp_path):
     write_records(results.outcomes[: len(METHODS)], path)
     with pytest.raises(ValueError, match=r"no run.json that says how they were made: start over with --again"):
         experiment.run(FEW, path)
+    (tmp_path / "run.json").write_text('{"torch": ')
+    with pytest.raises(ValueError, match=r"run.json is damaged .*: start over with --again"):
+        experiment.run(FEW, path)
     conditions = json.loads((folder / "run.json").read_text())
     assert conditions["recipe"]["optimiser"] == "adam"
     (tmp_path / "run.json").write_text(json.dumps(conditions | {"torch": "0.4"}))

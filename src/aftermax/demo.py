@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aftermax import SPHClassifier, SPHClassifierCV
 from aftermax.data import SHIPPED, Scores, load_vmnist
 from aftermax.files import replacing, write_text
-from aftermax.paired import relative_gain
+from aftermax.paired import relative_gain, wins_and_losses
 from aftermax.words import percent, signed
 
 
@@ -48,7 +48,7 @@ def compare(trained_on: int) -> tuple[Line, SPHClassifierCV]:
 
 def _gain(answers: NDArray[np.int64], scores: Scores) -> float:
     before, after = scores.test_logits.argmax(axis=1) == scores.test_labels, answers == scores.test_labels
-    return float(relative_gain(after.sum(), before.sum(), int(np.count_nonzero(~before))))
+    return float(relative_gain(*wins_and_losses(before, after)))
 
 
 def table(lines: list[Line]) -> str:

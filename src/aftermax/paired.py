@@ -5,8 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 DRAWS = 10_000
+
+
+def wins_and_losses(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> tuple[int, int, int]:
+    """Rows that are right only after, rows that were right only before, and the errors before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax.paired import wins_and_losses
+    >>> wins_and_losses(np.array([True, False, False]), np.array([False, True, False]))
+    (1, 1, 2)
+    """
+    wins, losses, errors = (int(np.count_nonzero(rows)) for rows in (after & ~before, before & ~after, ~before))
+    return wins, losses, errors
 
 
 def relative_gain(wins: Any, losses: Any, errors: int) -> Any:

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 SHIPPED = (100, 500, 5_000)
 FOLDER = Path(__file__).parent
+# What reading a file that is cut, changed or something else may raise; zipfile's NotImplementedError is for a kind of
+# compression that it does not know, as one changed byte can ask for.
+DAMAGE = (EOFError, KeyError, NotImplementedError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 class Scores(NamedTuple):
@@ -69,7 +72,7 @@ def load_scores(path: Path) -> Scores:
     try:
         with path.open("rb") as file, np.load(file) as arrays:
             val_logits, val_labels, test_logits, test_labels = (arrays[name] for name in Scores._fields)
-    except (EOFError, KeyError, NotImplementedError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGE as error:
         raise ValueError(f"{path} is damaged or no score file ({error}): remove it or make it anew.") from error
     return Scores(
         val_logits.astype(np.float32),

@@ -23,7 +23,7 @@ from aftermax.data import Scores, load_scores
 from aftermax.experiments import networks
 from aftermax.experiments.datasets import MNIST
 from aftermax.experiments.records import read_records, write_records
-from aftermax.paired import exact_mcnemar, relative_gain
+from aftermax.paired import exact_mcnemar, relative_gain, wins_and_losses
 from aftermax.progress import Progress
 
 VALIDATION_ROWS = (4_000, 400)
@@ -77,9 +77,7 @@ def compare(case: Case) -> Outcome:
     test, truth = scores.test_logits, scores.test_labels
     classes = np.arange(logits.shape[1])
     head = SPHClassifierCV(classes=classes, progress=False).fit(logits, labels)
-    before, after = test.argmax(axis=1) == truth, head.predict(test) == truth
-    errors = int(np.count_nonzero(~before))
-    wins, losses = int(np.count_nonzero(after & ~before)), int(np.count_nonzero(before & ~after))
+    wins, losses, errors = wins_and_losses(test.argmax(axis=1) == truth, head.predict(test) == truth)
     on_validation = sweep(logits, labels, classes=classes, progress=False)
     on_test = sweep(logits, labels, eval_logits=test, eval_labels=truth, classes=classes, progress=False)
     return Outcome(

@@ -21,7 +21,10 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch")
 CURE = "start over with --again, or write to another folder with --out"
 WHAT_WAS_TRIED = ("recipe", "methods", "settings_tried")
 # The files that numbers depend on.
-HEADS = "calibration counting grids kernels labels pooling responses selection sph sweep_kernels sweeping threads"
+HEADS = (
+    "calibration counting grids kernels labels paired pooling responses selection sph sweep_kernels sweeping threads "
+    "validation"
+)
 EXPERIMENT = "datasets methods models networks recipes vmnist"
 
 
@@ -65,7 +68,10 @@ def check_conditions(path: Path, now: dict[str, Any], *, only_what_was_tried: bo
         raise ValueError(
             f"There are results in {path.parent}, but no {path.name} that says how they were made: {CURE}."
         )
-    then = json.loads(path.read_text())
+    try:
+        then = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}): {CURE}.") from error
     names = WHAT_WAS_TRIED if only_what_was_tried else tuple(now)
     changed = [f"{name} was {then.get(name)}, is {now[name]}" for name in names if then.get(name) != now[name]]
     if changed:

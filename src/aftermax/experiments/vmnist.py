@@ -33,7 +33,7 @@ from aftermax.experiments.outcomes import Outcome, Results
 from aftermax.experiments.recipes import KEPT, MAIN
 from aftermax.experiments.records import read_records, write_records
 from aftermax.grids import DEFAULTS, Grid, default_grid
-from aftermax.paired import exact_mcnemar, relative_gain
+from aftermax.paired import exact_mcnemar, relative_gain, wins_and_losses
 from aftermax.progress import Progress
 from aftermax.words import percent, signed
 
@@ -120,7 +120,7 @@ def judged(
 ) -> Outcome:
     """A method's answers against the truth, and against softmax's."""
     before, after = scores.test_logits.argmax(axis=1) == scores.test_labels, answers == scores.test_labels
-    wins, losses = int(np.count_nonzero(after & ~before)), int(np.count_nonzero(before & ~after))
+    wins, losses, errors = wins_and_losses(before, after)
     return Outcome(
         trained_on=case.size,
         network=case.number,
@@ -130,7 +130,7 @@ def judged(
         validation_accuracy=float(np.mean(scores.val_logits.argmax(axis=1) == scores.val_labels)),
         softmax_accuracy=float(np.mean(before)),
         accuracy=float(np.mean(after)),
-        gain=relative_gain(wins, losses, int(np.count_nonzero(~before))),
+        gain=relative_gain(wins, losses, errors),
         wins=wins,
         losses=losses,
         p_value=exact_mcnemar(wins, losses),
