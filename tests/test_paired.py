@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from aftermax.paired import exact_mcnemar, gain_interval, relative_gain
+from aftermax.paired import (
+    exact_mcnemar,
+    gain_interval,
+    one_sided_mcnemar,
+    paired_p_value,
+    relative_gain,
+    weighted_gain,
+)
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (5, 5), (9, 1), (1, 9), (40, 22), (300, 200)])
@@ -45,3 +52,29 @@ def test_without_errors_or_changes_the_interval_is_a_point():
     rng = np.random.default_rng(0)
     assert gain_interval(0, 0, 0, 50, rng) == (0.0, 0.0)
     assert gain_interval(0, 0, 20, 50, rng) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (5, 5), (9, 1), (1, 9), (40, 22)])
+def test_the_one_sided_test_is_the_binomial_tail(wins, losses):
+    tail = binom.sf(wins - 1, wins + losses, 0.5) if wins + losses else 1.0
+    assert one_sided_mcnemar(wins, losses) == pytest.approx(tail)
+
+
+def test_with_equal_weights_the_weighted_gain_is_the_gain():
+    rng = np.random.default_rng(0)
+    before, after = rng.random(2000) < 0.7, rng.random(2000) < 0.8
+    gain, (low, high) = weighted_gain(before, after, np.full(2000, 3.0))
+    wins, losses, errors = (int(rows.sum()) for rows in (after & ~before, before & ~after, ~before))
+    assert gain == pytest.approx(relative_gain(wins, losses, errors))
+    drawn = gain_interval(wins, losses, errors, 2000, rng)
+    np.testing.assert_allclose((low, high), drawn, atol=0.02)
+
+
+def test_a_weighted_gain_over_no_errors_is_counted_in_rows():
+    before, after = np.ones(4, dtype=bool), np.array([True, True, True, False])
+    gain, _ = weighted_gain(before, after, np.array([1.0, 2.0, 1.0, 4.0]))
+    assert gain == -2.0
+
+
+def test_differences_of_no_more_than_rounding_prove_nothing():
+    assert paired_p_value(np.zeros(50), np.full(50, 1e-17) * np.arange(50), np.ones(50)) == 1.0

@@ -8,6 +8,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+import threadpoolctl
 
 from aftermax import SPHClassifier, threads
 from conftest import make_rows
@@ -86,3 +87,21 @@ def test_without_a_place_for_compiled_code_it_is_compiled_anew():
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
     assert done.stdout == "[[2.0, 0.0], [0.0, 2.0]]\n", done.stderr
+
+
+def test_the_limit_on_matrix_products_holds_until_the_last_is_out():
+    def allowed():
+        return [library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+
+    before = allowed()
+    first, second = threads.one_blas_thread(), threads.one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    assert set(allowed()) == {1}
+    first.__exit__(None, None, None)
+    assert set(allowed()) == {1}
+    second.__exit__(None, None, None)
+    assert allowed() == before
+    with pytest.raises(ZeroDivisionError), threads.one_blas_thread():
+        _ = 1 / 0
+    assert allowed() == before

@@ -14,10 +14,10 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax.calibration import content_order
-from aftermax.counting import Rows, count_sets
+from aftermax.counting import Rows
 from aftermax.grids import DEFAULTS, Block, Grid, default_grid, departures, grid_blocks, grid_columns
 from aftermax.labels import encode_labels, listed, warn_if_misaligned
-from aftermax.paired import exact_mcnemar, gain_interval, relative_gain
+from aftermax.paired import exact_mcnemar, gain_interval, relative_gain, wins_and_losses
 from aftermax.sph import SETTINGS, SPHClassifier
 from aftermax.sweeping import sweep_splits
 from aftermax.validation import as_logits, check_count, check_number, compute_ready
@@ -76,6 +76,8 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         rows leave unknown and for the luck of the new ones.
     p_value_ : float
         Of ``gain_``, by McNemar's exact test (two-sided).
+    held_out_ : ndarray of shape (n_rows,)
+        The answer to each row by settings chosen without it; ``gain_`` is counted from these.
     cv_results_ : dict of ndarrays
         What the choice was made from: a column for each setting, and ``gain`` with its ``standard_error``, ``wins`` and
         ``losses`` (a pass over all rows, in the mean over the repeats) and ``departures``, the number of settings away
@@ -152,6 +154,14 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         checked = compute_ready(as_logits(X, self))
         self.classes_, codes = encode_labels(y, checked.shape, self.classes, getattr(X, "columns", None))
         warn_if_misaligned(checked, codes, self.classes_)
+        self._learn(checked, codes, blocks)
+        rare = self.classes_[np.bincount(codes, minlength=len(self.classes_)) < FEW_ROWS]
+        if len(rare) and not self.fell_back_:
+            warnings.warn(rare_classes_in_words(rare), UserWarning, stacklevel=2)
+        return self
+
+    def _learn(self, checked: NDArray[np.float64], codes: NDArray[np.int64], blocks: list[Block]) -> SPHClassifierCV:
+        """Fit on input that is checked already; ``classes_`` and what is known of the columns are set."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         order = content_order(checked, codes)  # so that the order of rows is no matter
         rows = Rows.of(checked[order], codes[order])
@@ -160,9 +170,10 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         columns["departures"] = departures(columns)
         outer = stratified_folds(rows.codes, self.cv, rng)
         *for_folds, for_all = self._count(rows, outer, blocks, rng)
-        self._report_gain(rows, outer, [columns | counts for counts in for_folds], rng)
+        answers = np.empty(len(codes), dtype=np.int64)
+        answers[order] = self._report_gain(rows, outer, [columns | counts for counts in for_folds], rng)
+        self.held_out_: NDArray[Any] = self.classes_[answers]
         self._report_choice(rows, columns | for_all)
-        self._warn_of_rare_classes(codes)
         self.best_estimator_ = self._head(checked, codes)
         return self
 
@@ -186,17 +197,20 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
 
     def _report_gain(
         self, rows: Rows, outer: NDArray[np.int64], tables: list[Columns], rng: np.random.Generator
-    ) -> None:
+    ) -> NDArray[np.int64]:
         """What is gained on the folds that took no part in the choice."""
-        wins = losses = 0
+        answers = np.empty(len(outer), dtype=np.int64)
         for fold, table in zip(np.unique(outer), tables, strict=True):
-            chosen = {name: [table[name][choose(table, int(np.count_nonzero(outer != fold)))]] for name in SETTINGS}
-            [block] = grid_blocks(chosen)
-            won, lost, *_ = count_sets(rows.take(outer != fold), rows.take(outer == fold), block).ravel()
-            wins, losses = wins + int(won), losses + int(lost)
+            chosen = choose(table, int(np.count_nonzero(outer != fold)))
+            others, held_out = rows.take(outer != fold), outer == fold
+            head = SPHClassifier(**{name: table[name][chosen].item() for name in SETTINGS})
+            head.classes_ = self.classes_
+            answers[held_out] = head._learn(others.logits, others.codes)._answers(rows.logits[held_out])
+        wins, losses, _ = wins_and_losses(rows.tops == rows.codes, answers == rows.codes)
         self.gain_: float = relative_gain(wins, losses, rows.errors)
         self.gain_interval_ = gain_interval(wins, losses, rows.errors, len(rows.codes), rng)
         self.p_value_ = exact_mcnemar(wins, losses)
+        return answers
 
     def _report_choice(self, rows: Rows, table: Columns) -> None:
         _, error = net_wins(table, len(rows.codes))
@@ -209,16 +223,6 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         proven = self.gain_ > 0 and self.p_value_ < self.alpha
         self.fell_back_ = not proven or chosen["certainty"] == 0
         self.best_params_ = DEFAULTS | {"certainty": 0.0} if self.fell_back_ else chosen
-
-    def _warn_of_rare_classes(self, codes: NDArray[np.int64]) -> None:
-        rare = self.classes_[np.bincount(codes, minlength=len(self.classes_)) < FEW_ROWS]
-        if len(rare) and not self.fell_back_:
-            warnings.warn(
-                f"Fewer than {FEW_ROWS} labelled rows: {listed(rare.tolist())}. Rows of such a class may be lost to "
-                "the others, and gain_ cannot see it. Label more of them, or look at the recall of each class.",
-                UserWarning,
-                stacklevel=3,
-            )
 
     def _head(self, checked: NDArray[np.float64], codes: NDArray[np.int64]) -> SPHClassifier:
         head = SPHClassifier(**self.best_params_, classes=self.classes)
@@ -256,6 +260,14 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # as SPHClassifier
         return tags
+
+
+def rare_classes_in_words(rare: NDArray[Any]) -> str:
+    """A warning about classes that have few labelled rows."""
+    return (
+        f"Fewer than {FEW_ROWS} labelled rows: {listed(rare.tolist())}. Rows of such a class may be lost to the "
+        "others, and gain_ cannot see it. Label more of them, or look at the recall of each class."
+    )
 
 
 def stratified_folds(codes: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -289,18 +290,27 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         Rows that keep softmax's answer have softmax's probabilities. Pooled rows have probabilities proportional to
         exp(-score / ``temperature_``), where a vetoed class is at most as likely as the answer.
         """
-        checked = as_logits(X, self, reset=False)
-        return self._decide(checked, self._rule, self.trusted_, self._probabilities, np.empty(checked.shape))
+        return self._all_probabilities(as_logits(X, self, reset=False))
+
+    def _all_probabilities(self, logits: NDArray[Any], temperature: float = 1.0) -> NDArray[np.float64]:
+        """Of rows whose shape is checked already; where softmax's answer is kept, with a temperature."""
+        report = partial(self._probabilities, temperature)
+        return self._decide(logits, self._rule, self.trusted_, report, np.empty(logits.shape))
 
     def _probabilities(
-        self, logits: NDArray[Any], answers: NDArray[np.int64], routes: NDArray[np.int64]
+        self, temperature: float, logits: NDArray[Any], answers: NDArray[np.int64], routes: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        probabilities = softmax(logits)
+        probabilities = softmax(logits / temperature)
         rows = np.flatnonzero(routes == POOLED)
         scores = pooled_scores(logits[rows], self._rule)
         probabilities[rows] = score_probabilities(scores, answers[rows], self.temperature_)
         settle_argmax(probabilities, answers)
         return probabilities
+
+    def _answers(self, logits: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The answers to rows that are checked already, as column numbers."""
+        out = np.empty(len(logits), dtype=np.int64)
+        return self._decide(logits, self._rule, self.trusted_, lambda _, answers, __: answers, out)
 
     def _pool(self, logits: NDArray[np.float64], rule: PoolingRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Answers (as column numbers) and routes (as places in ``ROUTES``) of rows if every class were trusted."""

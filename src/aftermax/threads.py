@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
+from threading import Lock
+from typing import Any
 
 VALUES_PER_RANGE = 2**18
 
@@ -35,6 +38,52 @@ def thread_count() -> int:
     from numba import config
 
     return int(config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]  # numba sets it at run time
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within this, products of matrices are computed by one thread each, so that their rounding is always the same.
+
+    The limit is the whole process's. Several threads may be within at once: the last one out lifts it.
+    """
+    _limit.enter()
+    try:
+        yield
+    finally:
+        _limit.leave()
+
+
+class _Limit:
+    """One thread for matrix products, as long as anybody wants it."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.wanted = 0
+        self.limiter: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.wanted == 0:
+                self.limiter = _libraries().limit(limits=1, user_api="blas")
+            self.wanted += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.wanted -= 1
+            if self.wanted == 0:
+                self.limiter.restore_original_limits()
+
+
+_limit = _Limit()
+
+
+@cache
+def _libraries() -> Any:
+    """What is known of the libraries that numpy and scipy compute with; asked once, for it takes a moment."""
+    import scipy.linalg  # noqa: F401  # so that its library is there to be found
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController()
 
 
 def over_ranges(work: Callable[[int, int], None], total: int, step: int) -> None:

@@ -95,6 +95,46 @@ def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[np.float6
     return np.require(logits, np.float64, ["C", "A", "W"])
 
 
+def as_features(features: ArrayLike, rows: int, width: int | None = None) -> NDArray[np.float64]:
+    """Features as finite numbers, a row for each row of logits, and as many columns as were fitted on."""
+    values = np.asarray(features)
+    if values.ndim != 2 or values.shape[1] == 0:
+        raise ValueError(
+            f"features have shape {values.shape}: pass an array with a row for each row of logits and a column for "
+            "each unit; a layer with more axes is to be flattened first, features.reshape(len(features), -1)."
+        )
+    if len(values) != rows:
+        raise ValueError(f"features have {len(values)} rows but logits have {rows}: pass one for each.")
+    if width is not None and values.shape[1] != width:
+        raise ValueError(
+            f"features have {values.shape[1]} columns, but the head was fitted on {width}: pass the same layer."
+        )
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"features are of type {values.dtype}: pass numbers.")
+    finite = np.isfinite(values)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        raise ValueError(f"features contain {values[row, column]} at row {row}, column {column}: drop such rows.")
+    return values.astype(np.float64)
+
+
+def as_weights(weights: ArrayLike | None, rows: int) -> NDArray[np.float64]:
+    """How much each row counts: finite, not negative, and not all of them zero."""
+    if weights is None:
+        return np.ones(rows)
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (rows,):
+        raise ValueError(
+            f"sample_weight has shape {values.shape} but there are {rows} rows: pass one number for each row."
+        )
+    if not np.isfinite(values).all() or (values < 0).any():
+        row = int(np.argmax(~np.isfinite(values) | (values < 0)))
+        raise ValueError(f"sample_weight holds {values[row]} at row {row}: pass finite numbers of at least 0.")
+    if not values.any():
+        raise ValueError("sample_weight is zero everywhere: at least two rows have to count.")
+    return values
+
+
 def _look_like_probabilities(logits: NDArray[Any]) -> bool:
     """Whether rows in [0, 1] that sum to 1 are all there is, judged by rows spread over the whole."""
     rows = logits[:: max(1, len(logits) // ROWS_LOOKED_AT)].astype(np.float64)

@@ -44,3 +44,23 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -
     rule = "|" + "---|" * texts + "---:|" * (len(heads) - texts)
     lines = [f"| {' | '.join(cells)} |" for cells in [heads, *rows]]
     return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
+
+
+def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -> str:
+    """A table for the terminal, in columns. The first ones, as many as are ``texts``, are flush left.
+
+    Examples
+    --------
+    >>> from aftermax.words import aligned
+    >>> print(aligned(["size", "error"], [["100", "28.4 %"], ["2,000", "7.8 %"]]))
+     size   error
+      100  28.4 %
+    2,000   7.8 %
+    """
+    lines = [list(heads), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = (
+        [cell.ljust(width) if place < texts else cell.rjust(width) for place, (cell, width) in enumerate(cells)]
+        for cells in (zip(line, widths, strict=True) for line in lines)
+    )
+    return "\n".join("  ".join(line).rstrip() for line in padded)
