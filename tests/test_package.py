@@ -11,7 +11,17 @@ from aftermax.experiments.outcomes import Outcome, Results
 from aftermax.experiments.records import read_records
 from conftest import ROOT
 
-NAMES = ["ResponseArray", "SPHClassifier", "SPHClassifierCV", "__version__", "default_grid", "sweep"]
+NAMES = [
+    "Audit",
+    "AutoHead",
+    "ResponseArray",
+    "SPHClassifier",
+    "SPHClassifierCV",
+    "__version__",
+    "audit",
+    "default_grid",
+    "sweep",
+]
 TABLES = [
     "results/demo/table.md",
     "results/bench/sph.md",
@@ -21,6 +31,9 @@ TABLES = [
     "results/choosing/files.md",
     "results/vmnist/claims.md",
     "results/recipes/table.md",
+    "results/shift/summary.md",
+    "results/money/methods.md",
+    "results/bench/auto.md",
 ]
 README = (ROOT / "README.md").read_text()
 
@@ -71,6 +84,19 @@ def test_the_numbers_in_the_readmes_sentences_are_those_in_results():
     assert f"the honest gain is {honest[0]:+.1f} % at 100 samples, {honest[1]:+.1f} % at 200" in said
     assert f"at most {honest[2:].max():+.1f} % beyond" in said
     assert f"{retrained[0]:.0f} % fewer errors at 100 samples, and {retrained[-1]:.0f} % fewer at 50,000" in said
+
+
+def test_what_the_readme_says_of_autohead_is_in_results():
+    said = " ".join(README.split())
+    assert " ".join((ROOT / "results" / "money" / "peers.md").read_text().split()) in said
+    met = re.search(r"Met: (\d+ of \d+)\.", (ROOT / "results" / "money" / "targets.md").read_text())
+    assert f"{met.group(1)} met." in said
+
+
+def test_the_verdict_in_the_readme_is_the_one_that_audit_gives():
+    scores = aftermax.data.load_vmnist(trained_on=500)
+    found = aftermax.audit(scores.val_logits[:1000], scores.val_labels[:1000])
+    assert f"\n    {found.verdict}\n" in README
 
 
 def test_links_in_the_readme_lead_somewhere():

@@ -4,20 +4,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from aftermax.audited import Audit
+    from aftermax.auditing import audit
+    from aftermax.auto import AutoHead
     from aftermax.grids import default_grid
     from aftermax.responses import ResponseArray
     from aftermax.selection import SPHClassifierCV
     from aftermax.sph import SPHClassifier
     from aftermax.sweeping import sweep
 
-__all__ = ["ResponseArray", "SPHClassifier", "SPHClassifierCV", "__version__", "default_grid", "sweep"]
+__all__ = [
+    "Audit",
+    "AutoHead",
+    "ResponseArray",
+    "SPHClassifier",
+    "SPHClassifierCV",
+    "__version__",
+    "audit",
+    "default_grid",
+    "sweep",
+]
 __version__ = "0.1.0"
 
 # Loaded on first use: scikit-learn alone takes most of a second to import.
 _HOMES = {
+    "Audit": "aftermax.audited",
+    "AutoHead": "aftermax.auto",
     "ResponseArray": "aftermax.responses",
     "SPHClassifier": "aftermax.sph",
     "SPHClassifierCV": "aftermax.selection",
+    "audit": "aftermax.auditing",
     "default_grid": "aftermax.grids",
     "sweep": "aftermax.sweeping",
 }
