@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml constraints.txt
-# For the experiments: a folder with MNIST's IDX files (if none, it is fetched), and, if there is one, a folder with other
-# networks' score files.
+# For the experiments: a folder with MNIST's IDX files (if none, it is fetched) and, for two of them, CIFAR-10's batches;
+# and, if there is one, a folder with other networks' score files.
 DATA ?=
 SCORES ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test lint bench vmnist recipes choosing docs clean
+.PHONY: demo test lint bench vmnist recipes choosing shift money docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -34,6 +34,12 @@ recipes: .venv/dev.installed
 
 choosing: .venv/dev.installed
 	$(BIN)/aftermax reproduce choosing $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
+
+shift: .venv/dev.installed
+	$(BIN)/aftermax reproduce shift $(MNIST)
+
+money: .venv/dev.installed
+	$(BIN)/aftermax bench --peers $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
 
 docs:
 	@echo "The docs site comes with a later issue; until then: README.md and the docstrings (python -m pydoc aftermax.sph)."

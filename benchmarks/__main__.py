@@ -3,10 +3,14 @@
 import sys
 from pathlib import Path
 
-from benchmarks import choosing, sph
+from benchmarks import auto, choosing, sph
 from benchmarks.measure import Result, shown, write
 
-PARTS = {"sph": (sph.speed, sph.processes), "choosing": (choosing.speed, choosing.processes)}
+PARTS = {
+    "sph": (sph.speed, sph.processes),
+    "choosing": (choosing.speed, choosing.processes),
+    "auto": (auto.speed, auto.processes),
+}
 
 
 def main() -> None:

@@ -17,7 +17,8 @@ def run(*arguments, **options):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["demo", "--help"], ["reproduce", "--help"], ["reproduce", "vmnist", "-h"]]
+    "arguments",
+    [["--help"], ["demo", "--help"], ["bench", "--help"], ["reproduce", "--help"], ["reproduce", "vmnist", "-h"]],
 )
 def test_help_is_there_for_every_command(arguments):
     done = run(*arguments, check=True)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from aftermax import __version__
+from aftermax.cli.bench import bench
 from aftermax.cli.demo import demo
 from aftermax.cli.reproduce import app as reproduce
 
@@ -17,6 +18,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(bench)
 app.add_typer(reproduce, name="reproduce")
 
 

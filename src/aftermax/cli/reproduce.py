@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aftermax.experiments.recipes import KEPT, MAIN, RECIPES
+
+if TYPE_CHECKING:
+    from aftermax.experiments.cifar import CIFAR10
+    from aftermax.experiments.datasets import MNIST
+    from aftermax.experiments.money import Outcome
 
 app = typer.Typer(
     help="Run an experiment, from the raw data to tables and figures. Interrupted, it goes on where it stopped.",
@@ -29,6 +35,15 @@ Data = Annotated[
         show_default=False,
     ),
 ]
+DataWithPhotos = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        help="Folder with MNIST's four IDX files and, if CIFAR-10 is to be tried, its cifar-10-batches-py. If not "
+        "given: AFTERMAX_DATA, or ./data; MNIST is fetched from OpenML if it is in neither.",
+        show_default=False,
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option("--out", help="Folder for the results. If not given: one in ./results.", show_default=False),
@@ -36,6 +51,7 @@ Out = Annotated[
 Kept = Annotated[Path, typer.Option("--kept", help="Folder where the networks' scores are kept.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Two sizes and two networks only, for a taste.")]
 Again = Annotated[bool, typer.Option("--again", help="Forget the results that are in the folder already.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Trials side by side, each on one core.")]
 RecipeName = Annotated[
     str,
     typer.Option(
@@ -102,6 +118,65 @@ def choosing(
     print(choosing_report.write(choosing.run(tried, folder / "outcomes.csv", again=again), folder))
     choosing_report.draw_sweeps([case for case in tried if case.drawn], folder / "sweep.png")
     print(f"Written to {folder}")
+
+
+@app.command()
+def shift(
+    data: DataWithPhotos = None,
+    out: Out = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One network on MNIST under two shifts only, for a taste.")
+    ] = False,
+    again: Again = False,
+    jobs: Jobs = 2,
+) -> None:
+    """When the world changes: noise, blur, low contrast, rotation, pixelation, and few labelled rows. Every method.
+
+    'aftermax bench --peers' takes its shift trials from here, and leaves here those that it runs.
+    """
+    from aftermax.experiments import shift, shift_report
+    from aftermax.experiments.datasets import load_mnist
+
+    folder = _folder(out, "shift", quick)
+    mnist, cifar10 = load_mnist(data), load_photos(data, quick)
+    outcomes = run_shift(mnist, cifar10, folder, quick=quick, again=again, jobs=jobs)
+    shift.draw_examples(mnist, cifar10, folder / "examples")
+    print(shift_report.write(outcomes, shift_report.clean_errors(mnist, cifar10, quick=quick), folder))
+    print(f"Written to {folder}: report.md with its tables and figures, outcomes.csv")
+
+
+def load_photos(data: Path | None, quick: bool) -> CIFAR10 | None:
+    """CIFAR-10 where it is, or a line that says how to get it; a taste does without."""
+    if quick:
+        return None
+    from aftermax.experiments.cifar import FOLDER, load_cifar10
+
+    cifar10 = load_cifar10(data)
+    if cifar10 is None:
+        place = data or os.environ.get("AFTERMAX_DATA") or "data"
+        print(
+            f"CIFAR-10 is left out: there is no folder {FOLDER} in {place}. To try it, get cifar-10-python.tar.gz "
+            "(https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it there."
+        )
+    return cifar10
+
+
+def run_shift(
+    mnist: MNIST,
+    cifar10: CIFAR10 | None,
+    folder: Path,
+    *,
+    quick: bool,
+    again: bool,
+    jobs: int,
+    redo: tuple[str, ...] = (),
+) -> list[Outcome]:
+    """The outcomes of the shift trials, those that the folder holds already included."""
+    from aftermax.experiments import money, shift
+
+    shift.prepare(mnist, cifar10, quick=quick)
+    trials = shift.trials(mnist, cifar10, quick=quick)
+    return money.run(trials, tuple(money.METHODS), folder / "outcomes.csv", again=again, redo=redo, jobs=jobs)
 
 
 def _folder(given: Path | None, name: str, quick: bool) -> Path:

@@ -28,8 +28,18 @@ HEADS = (
 EXPERIMENT = "datasets methods models networks recipes vmnist"
 
 
-def conditions(recipe: str, methods: Sequence[str], grid: Grid) -> dict[str, Any]:
-    """Everything that the numbers depend on, besides the seeds, which are in the results."""
+def conditions(
+    recipe: str,
+    methods: Sequence[str],
+    grid: Grid,
+    *,
+    packages: Sequence[str] = PACKAGES,
+    sources: Sequence[Path] = (),
+) -> dict[str, Any]:
+    """Everything that the numbers depend on, besides the seeds, which are in the results.
+
+    The code is that of ``sources``; if not given, of SPH and vMNIST.
+    """
     return {
         "recipe": json.loads(json.dumps({"name": recipe, **asdict(RECIPES[recipe])})),
         "methods": list(methods),
@@ -38,9 +48,9 @@ def conditions(recipe: str, methods: Sequence[str], grid: Grid) -> dict[str, Any
         "test_rows": ROWS,
         "processor": f"{platform.machine()}, {import_torch().backends.cpu.get_cpu_capability()}",
         "python": platform.python_version(),
-        **{name: version(name) for name in PACKAGES},
+        **{name: version(name) for name in packages},
         "aftermax": aftermax.__version__,
-        "code": _digest(*(path.read_bytes() for path in _sources())),
+        "code": _digest(*(path.read_bytes() for path in sources or _sources())),
     }
 
 
