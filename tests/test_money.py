@@ -340,7 +340,7 @@ def test_the_report_says_what_was_measured(tmp_path):
     assert "| vMNIST, trained on 100; 4,000 rows | at least +61 % | +62.0 % | met |" in text
     assert "| vMNIST, trained on 5,000; 400 rows | above 0 | +5.0 % | met |" in text
     assert "| 1 other files, all validation rows: worst | at least -1 % | +0.1 % (some-net) | met |" in text
-    assert "| fit on 4,000 x 10, SVC's search = 1 | at most 3 x | 2 x | met |" in text
+    assert "| fit on 4,000 x 10, SVC's search = 1, each on one core | at most 3 x | 2 x | met |" in text
     report = (tmp_path / "report.md").read_text()
     for name in ("cases", "methods", "peers", "targets"):
         assert (tmp_path / f"{name}.md").read_text() in report
