@@ -17,7 +17,7 @@ from aftermax.experiments import money, money_report
 from aftermax.experiments.money import METHODS, Outcome
 from aftermax.experiments.money_report import Results
 from aftermax.experiments.records import read_records
-from aftermax.experiments.trials import Rows, Trial
+from aftermax.experiments.trials import Rows, Trial, file_trials, load_rows, network_rows, vmnist_trials
 from aftermax.paired import exact_mcnemar
 from conftest import make_rows
 
@@ -96,7 +96,7 @@ def test_a_temperature_mends_the_log_loss_of_softmax():
     rows, test = Rows(10 * scores.val_logits, scores.val_labels), Rows(10 * scores.test_logits, scores.test_labels)
     trial = Trial("files", "sure", 0, 1000, lambda: (rows, test))
     [outcome] = money.measure(trial, ["softmax"])
-    [as_it_was] = money.measure(replace(trial, load=partial(money.load_rows, score_file(100))), ["softmax"])
+    [as_it_was] = money.measure(replace(trial, load=partial(load_rows, score_file(100))), ["softmax"])
     assert outcome.log_loss > 2 * outcome.softmax_log_loss
     assert outcome.softmax_log_loss == pytest.approx(as_it_was.softmax_log_loss, rel=1e-3)
 
@@ -135,10 +135,10 @@ def test_autohead_is_tried_with_and_without_features(classes):
 
 
 def test_vmnist_trials_are_every_size_with_many_and_few_rows():
-    trials = money.vmnist_trials(None, Path("nowhere"))
+    trials = vmnist_trials(None, Path("nowhere"))
     assert len(trials) == len({trial.key for trial in trials}) == 9 * 3 * 2
     assert {trial.rows for trial in trials} == {400, 4000}
-    assert [trial.key for trial in money.vmnist_trials(None, Path("nowhere"), quick=True)] == [
+    assert [trial.key for trial in vmnist_trials(None, Path("nowhere"), quick=True)] == [
         ("vmnist", "100", 0, 400),
         ("vmnist", "1000", 0, 400),
     ]
@@ -155,7 +155,7 @@ def test_score_files_with_features_are_tried_with_few_rows_too(tmp_path):
     np.savez(tmp_path / "plain.npz", **arrays)
     features = {"val_features": validation.logits.astype(np.float16), "test_features": test.logits.astype(np.float16)}
     np.savez(tmp_path / "shifted.npz", **arrays, **features)
-    trials = money.file_trials(tmp_path)
+    trials = file_trials(tmp_path)
     assert [trial.key[1:] for trial in trials] == [("plain", 0, 150), ("shifted", 0, 100), ("shifted", 0, 150)]
     assert trials[0].split()[0].features is None
     rows, unseen = trials[1].split()
@@ -163,9 +163,9 @@ def test_score_files_with_features_are_tried_with_few_rows_too(tmp_path):
     np.testing.assert_allclose(rows.logits, validation.logits[:100], rtol=1e-6)
     (tmp_path / "shifted.npz").write_bytes((tmp_path / "shifted.npz").read_bytes()[:-200])
     with pytest.raises(ValueError, match=r"shifted.npz is damaged or no score file"):
-        money.file_trials(tmp_path)
+        file_trials(tmp_path)
     with pytest.raises(FileNotFoundError, match="holds no score files"):
-        money.file_trials(tmp_path / "empty")
+        file_trials(tmp_path / "empty")
 
 
 def test_a_network_and_its_hidden_layer_are_kept_and_are_those_of_the_main_experiment(tmp_path, monkeypatch):
@@ -177,14 +177,14 @@ def test_a_network_and_its_hidden_layer_are_kept_and_are_those_of_the_main_exper
     images = rng.random((300, 784), dtype=np.float32)
     mnist = MNIST(images, rng.integers(10, size=300), images[:100], rng.integers(10, size=100))
     monkeypatch.setattr(networks, "ROWS", 40)
-    validation, test = money.network_rows(mnist, 100, 0, tmp_path)
+    validation, test = network_rows(mnist, 100, 0, tmp_path)
     scores = networks.network_scores(mnist, 100, 0, "adam", tmp_path / "main")
     np.testing.assert_array_equal(validation.logits, scores.val_logits)
     np.testing.assert_array_equal(test.labels, scores.test_labels)
     assert validation.features.shape == test.features.shape == (40, 512)
     assert (validation.features >= 0).all()  # after a ReLU
     monkeypatch.setattr(networks, "train_network", None)  # it is kept
-    np.testing.assert_array_equal(money.network_rows(mnist, 100, 0, tmp_path)[0].features, validation.features)
+    np.testing.assert_array_equal(network_rows(mnist, 100, 0, tmp_path)[0].features, validation.features)
 
 
 # ---- the run ---------------------------------------------------------------------------------------------------------

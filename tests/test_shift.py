@@ -16,11 +16,11 @@ from aftermax.experiments.shift import (
     Case,
     PhotoRecipe,
     cifar10_world,
-    load_rows,
     mnist_world,
     prepare,
     trials,
 )
+from aftermax.experiments.trials import load_rows
 
 
 @pytest.fixture(scope="module")

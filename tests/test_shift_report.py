@@ -11,14 +11,14 @@ from matplotlib import pyplot
 from typer.testing import CliRunner
 
 from aftermax.cli.app import app
-from aftermax.experiments import datasets, money, shift, shift_report
+from aftermax.experiments import datasets, money, shift, shift_report, trials
 from aftermax.experiments.corruptions import SHIFTS
 from aftermax.experiments.datasets import MNIST
 from aftermax.experiments.money import METHODS, Outcome
 from aftermax.experiments.records import read_records
-from aftermax.experiments.shift import CASES, CLEAN, QUICK_CASES, load_rows, mnist_world
+from aftermax.experiments.shift import CASES, CLEAN, QUICK_CASES, mnist_world
 from aftermax.experiments.shift_report import Shifts
-from aftermax.experiments.trials import Trial
+from aftermax.experiments.trials import Trial, load_rows
 from aftermax.paired import exact_mcnemar
 from test_money import OUTCOME, made_rows
 
@@ -221,7 +221,7 @@ def measured(monkeypatch):
 
     monkeypatch.setattr(money, "measure", measure)
     vmnist = [Trial("vmnist", "100", 0, 400, made_rows)]
-    monkeypatch.setattr(money, "vmnist_trials", lambda mnist, quick: vmnist)
+    monkeypatch.setattr(trials, "vmnist_trials", lambda mnist, quick: vmnist)
     return counts
 
 

@@ -129,6 +129,12 @@ class _Problem:
         return float(loss), np.concatenate([by_weight, by_bias])
 
 
+def log_losses(scores: Scores, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log-loss of each row."""
+    beyond = scores - scores.max(axis=1, keepdims=True)
+    return np.asarray(np.log(np.exp(beyond).sum(axis=1)) - beyond[np.arange(len(codes)), codes])
+
+
 def _spread(scores: Scores) -> float:
     """How far the scores of the classes lie apart within a row."""
     return float(np.sqrt(np.mean(scores.var(axis=1))))

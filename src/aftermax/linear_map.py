@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.combination import Scores
+from aftermax.combination import Scores, log_losses
 from aftermax.corrections import INNER_FOLDS, Linear
 
 PENALTIES = tuple(10.0**power for power in range(-1, -6, -1))  # the strongest first
@@ -97,8 +97,7 @@ class _Regression:
     def loss_of(self, logits: Scores, added: Scores, codes: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
         """The summed log-loss of other rows."""
         scores = self.values[0] * logits + self.values[1 : 1 + logits.shape[1]] + added
-        scores -= scores.max(axis=1, keepdims=True)
-        return float(weights @ (np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(codes)), codes]))
+        return float(weights @ log_losses(scores, codes))
 
     def _loss(
         self, values: NDArray[np.float64], penalty: float, bias_penalty: float

@@ -108,8 +108,7 @@ def fit_residual(sample: Sample, rng: np.random.Generator) -> dict[str, Residual
 
     The corrections are the same in all of them; a head that leaves some out gives them no weight.
     """
-    scale = typical_lead(sample.logits)
-    logits = bounded(sample.logits, DEPTH * scale) / scale
+    scale, logits = in_units(sample.logits)
     size = logits.shape[1]
     chosen = choose_centers(logits, rng)
     most = max(ROWS_TO_WEIGH_ON, VALUES_TO_WEIGH_ON // size)
@@ -148,6 +147,12 @@ def fit_residual(sample: Sample, rng: np.random.Generator) -> dict[str, Residual
         name: ResidualHead(scale, looks, experts, _weigh(held_out, experts, used, sample, weighed))
         for name, used in groups.items()
     }
+
+
+def in_units(logits: NDArray[np.float64]) -> tuple[float, Scores]:
+    """A unit to measure logits in, and the logits in it, bounded."""
+    scale = typical_lead(logits)
+    return scale, bounded(logits, DEPTH * scale) / scale
 
 
 def typical_lead(logits: NDArray[np.float64]) -> float:

@@ -81,7 +81,7 @@ _limit = _Limit()
 def _libraries() -> Any:
     """What is known of the libraries that numpy and scipy compute with; asked once, for it takes a moment."""
     import scipy.linalg  # noqa: F401  # so that its library is there to be found
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.candidates import HeldOut
-from aftermax.combination import Scores, combine
-from aftermax.corrections import TINY, bounded
+from aftermax.combination import combine, log_losses
+from aftermax.corrections import TINY
 from aftermax.progress import Progress
-from aftermax.residual import DEPTH, ResidualHead, Sample, fit_residual, typical_lead
+from aftermax.residual import ResidualHead, Sample, fit_residual, in_units
 from aftermax.threads import one_thread
 
 ROWS_AT_A_TIME = 2_000
@@ -82,15 +82,8 @@ def _held_out(
     return found
 
 
-def log_losses(scores: Scores, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The log-loss of each row."""
-    beyond = scores - scores.max(axis=1, keepdims=True)
-    return np.asarray(np.log(np.exp(beyond).sum(axis=1)) - beyond[np.arange(len(codes)), codes])
-
-
 def temperature_of(sample: Sample) -> float:
     """The temperature with the least log-loss, as in temperature scaling."""
-    scale = typical_lead(sample.logits)
-    logits = bounded(sample.logits, DEPTH * scale) / scale
+    scale, logits = in_units(sample.logits)
     found, _ = combine([logits], sample.codes, sample.weights, biases=False)
     return scale / max(float(found.weights[0]), TINY)

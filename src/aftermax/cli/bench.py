@@ -49,13 +49,14 @@ def bench(
         )
     from aftermax.experiments import money, money_report
     from aftermax.experiments.datasets import load_mnist
+    from aftermax.experiments.trials import file_trials, vmnist_trials
 
     taste = "-quick" if quick else ""
     folder = out or Path("results") / f"money{taste}"
     shifted = out / "shift" if out else Path("results") / f"shift{taste}"
     mnist, cifar10 = load_mnist(data), load_photos(data, quick)
-    trials = money.vmnist_trials(mnist, quick=quick)
-    trials += money.file_trials(scores) if scores else []
+    trials = vmnist_trials(mnist, quick=quick)
+    trials += file_trials(scores) if scores else []
     unknown = [name for name in redo or () if name not in money.METHODS]
     if unknown:
         raise ValueError(f"--redo {unknown[0]} is no method: choose from {', '.join(money.METHODS)}.")

@@ -23,29 +23,21 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from aftermax import SPHClassifierCV
 from aftermax.calibration import fit_temperature
-from aftermax.data import DAMAGE, load_scores
-from aftermax.experiments import networks
 from aftermax.experiments.conditions import PACKAGES, check_conditions, conditions, write_conditions
-from aftermax.experiments.datasets import MNIST
 from aftermax.experiments.peers import PEERS
 from aftermax.experiments.recipes import MAIN
 from aftermax.experiments.records import read_records, write_records
 from aftermax.experiments.trials import Rows, Trial
-from aftermax.files import replacing
 from aftermax.grids import DEFAULTS, default_grid
 from aftermax.paired import exact_mcnemar, relative_gain, wins_and_losses
 from aftermax.progress import Progress
 from aftermax.threads import one_thread
 from aftermax.words import percent, signed
 
-KEPT = Path("build/money")  # where the networks' scores and hidden layers are kept
-VALIDATION_ROWS = (4_000, 400)
-NETWORKS = 3
-SHIFTED_ROWS = (100, 500, 2_000)  # of score files with features, besides all rows
 LEAST_PROBABILITY = 1e-6  # in the log-loss, or else one row that kNN rules out costs more than all others
 REPEATS, ENOUGH = 20, 0.1  # predictions are timed so often, or until so many seconds have passed
 # The package's files that no number depends on, and the files of experiments that the numbers do depend on.
@@ -84,6 +76,10 @@ def auto(classes: int) -> Any:
 Key = tuple[str, str, int, int]  # of a trial
 
 
+def peer(make: Callable[[], Any], classes: int) -> Any:
+    return make()
+
+
 class Method(NamedTuple):
     """How to make one for so many classes, and what it is for."""
 
@@ -100,7 +96,7 @@ METHODS: dict[str, Method] = {
     "sph": Method(sph, most_classes=20),
     "auto": Method(auto),
     "auto_features": Method(auto, with_features=True),
-    **{name: Method(lambda classes, make=make: make()) for name, make in PEERS.items()},  # type: ignore[misc]
+    **{name: Method(partial(peer, make)) for name, make in PEERS.items()},
 }
 
 
@@ -252,65 +248,6 @@ def chosen(head: Any) -> str:
         settings = {name: value for name, value in settings.items() if value != DEFAULTS[name]}
         return "softmax" if head.fell_back_ else json.dumps(settings)
     return ", ".join(f"{name.removeprefix('head__')}={value}" for name, value in settings.items())
-
-
-# ---- the trials ------------------------------------------------------------------------------------------------------
-
-
-def vmnist_trials(mnist: MNIST, kept: Path = KEPT, quick: bool = False) -> list[Trial]:
-    """Networks of every size, with many and with few labelled rows; the many first, as they take longer."""
-    everything = networks.SIZES, NETWORKS, VALIDATION_ROWS
-    sizes, numbers, counts = (networks.QUICK_SIZES, 1, VALIDATION_ROWS[1:]) if quick else everything
-    return [
-        Trial("vmnist", str(size), number, rows, partial(network_rows, mnist, size, number, kept))
-        for rows in counts
-        for size in sizes
-        for number in range(numbers)
-    ]
-
-
-def network_rows(mnist: MNIST, size: int, number: int, kept: Path) -> tuple[Rows, Rows]:
-    """A network's scores and last hidden layer, found in the folder ``kept`` or trained now."""
-    path = networks.kept_path(size, number, MAIN, kept)
-    if not path.is_file():
-        from aftermax.experiments import models
-
-        network = networks.train_network(mnist, size, number, MAIN)
-        draws = networks.draw_rows(mnist, size, number)
-        scores = networks.scores_of(network, mnist, draws)
-        hidden = models.logits(network[:-1], mnist.test_images).astype(np.float16)
-        features = {"val_features": hidden[draws.validation], "test_features": hidden[draws.test]}
-        with replacing(path) as unfinished, unfinished.open("wb") as file:
-            np.savez_compressed(file, **(scores._asdict() | features))
-    return load_rows(path)
-
-
-def file_trials(folder: Path) -> list[Trial]:
-    """Every score file of a folder, with all its validation rows; those with features with fewer rows, too."""
-    paths = sorted(folder.glob("*.npz"))
-    if not paths:
-        raise FileNotFoundError(f"{folder} holds no score files (*.npz).")
-    trials = []
-    for path in paths:
-        validation, _ = load_rows(path)
-        everything = len(validation.labels)
-        fewer = [] if validation.features is None else [rows for rows in SHIFTED_ROWS if rows < everything]
-        trials += [Trial("files", path.stem, 0, rows, partial(load_rows, path)) for rows in (*fewer, everything)]
-    return trials
-
-
-def load_rows(path: Path) -> tuple[Rows, Rows]:
-    """The validation and test rows of a score file, with ``val_features`` and ``test_features`` if it has them."""
-    scores = load_scores(path)
-    try:
-        with path.open("rb") as file, np.load(file) as arrays:
-            features = [
-                arrays[name].astype(np.float32) if name in arrays else None
-                for name in ("val_features", "test_features")
-            ]
-    except DAMAGE as error:
-        raise ValueError(f"{path} is damaged or no score file ({error}): remove it or make it anew.") from error
-    return Rows(scores.val_logits, scores.val_labels, features[0]), Rows(*scores[2:], features[1])
 
 
 # ---- the run ---------------------------------------------------------------------------------------------------------

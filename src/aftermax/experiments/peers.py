@@ -55,7 +55,7 @@ def standardised(estimator: Any) -> Pipeline:
 # ---- logistic regression ---------------------------------------------------------------------------------------------
 
 
-class Logistic(LogisticRegression):  # type: ignore[misc]  # scikit-learn has no types
+class Logistic(LogisticRegression):
     """Logistic regression that keeps quiet where it stops short of the optimum: one of the settings tried may."""
 
     def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Self:
@@ -67,7 +67,7 @@ class Logistic(LogisticRegression):  # type: ignore[misc]  # scikit-learn has no
 # ---- gradient boosting -----------------------------------------------------------------------------------------------
 
 
-class Boosting(HistGradientBoostingClassifier):  # type: ignore[misc]
+class Boosting(HistGradientBoostingClassifier):
     """Gradient boosting, stopped early by a tenth of the rows; scikit-learn's own tenth needs every class twice."""
 
     def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Self:
@@ -80,7 +80,7 @@ class Boosting(HistGradientBoostingClassifier):  # type: ignore[misc]
 # ---- QDA mixed with softmax ------------------------------------------------------------------------------------------
 
 
-class SoftmaxQDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SoftmaxQDA(ClassifierMixin, BaseEstimator):
     """QDA's log-probabilities and softmax's, added with weights w and 1 - w.
 
     The covariances are regularised as scikit-learn's ``reg_param`` does, ``(1 - s) * covariance + s * identity``, on
@@ -149,13 +149,13 @@ def _log_loss(logs: NDArray[np.float64], y: NDArray[np.int64]) -> float:
 # ---- probmetrics' sms ------------------------------------------------------------------------------------------------
 
 
-class StructuredMatrixScaling(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class StructuredMatrixScaling(ClassifierMixin, BaseEstimator):
     """probmetrics' "sms": a linear map of the logits, shrunk towards temperature scaling. It has nothing to choose."""
 
     def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Self:
         try:
             with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of torch.jit
-                from probmetrics.calibrators import get_calibrator  # type: ignore[import-untyped]
+                from probmetrics.calibrators import get_calibrator
         except ImportError as error:
             raise ImportError("The peer sms needs probmetrics: pip install 'aftermax[dev]'") from error
         self.classes_ = np.arange(X.shape[1])

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.data import DAMAGE
 from aftermax.experiments.cifar import CIFAR10, CLASSES
 from aftermax.experiments.corruptions import AMOUNTS, SHIFTS, STRENGTHS, UNITS, Images, corrupted
 from aftermax.experiments.datasets import MNIST
 from aftermax.experiments.networks import import_torch, train_network
 from aftermax.experiments.recipes import MAIN, RECIPES
-from aftermax.experiments.trials import Rows, Trial
+from aftermax.experiments.trials import Rows, Trial, load_rows
 from aftermax.files import replacing
 from aftermax.plots.style import new_figure
 
@@ -141,23 +140,6 @@ class World:
                 arrays[f"{part}_features"] = hidden[rows].astype(np.float16)
             with replacing(self.path(number, case, kept)) as unfinished, unfinished.open("wb") as file:
                 np.savez_compressed(file, **arrays)
-
-
-def load_rows(path: Path) -> tuple[Rows, Rows]:
-    """The validation and the test rows that :meth:`World.keep` wrote."""
-    try:
-        with path.open("rb") as file, np.load(file) as arrays:
-            validation, test = (
-                Rows(
-                    arrays[f"{part}_logits"].astype(np.float32),
-                    arrays[f"{part}_labels"].astype(np.int64),
-                    arrays[f"{part}_features"].astype(np.float32),
-                )
-                for part in ("val", "test")
-            )
-    except DAMAGE as error:
-        raise ValueError(f"{path} is damaged or no score file ({error}): remove it, and it is made anew.") from error
-    return validation, test
 
 
 def mnist_world(mnist: MNIST) -> World:
