@@ -41,8 +41,9 @@ shift: .venv/dev.installed
 money: .venv/dev.installed
 	$(BIN)/aftermax bench --peers $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
 
-docs:
-	@echo "The docs site comes with a later issue; until then: README.md and the docstrings (python -m pydoc aftermax.sph)."
+docs: .venv/dev.installed
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import aftermax
 from aftermax.data import load_vmnist
 from aftermax.data import shipped_path as score_file
 from aftermax.experiments import money, money_report
@@ -119,7 +118,6 @@ def test_sph_says_what_it_expects_and_warns_of_no_rare_class():
     assert json.loads(outcome.chosen)  # settings, not softmax: or else there is nothing to warn of
 
 
-@pytest.mark.skipif(not hasattr(aftermax, "AutoHead"), reason="AutoHead is still to come")
 @pytest.mark.parametrize("classes", [3, 10])
 def test_autohead_is_tried_with_and_without_features(classes):
     trial = made_trial(load=partial(made_rows, features=True, size=classes))
