@@ -1,0 +1,140 @@
+"""Values from a file that anyone may have written: taken only if they are what they must be."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+def fields(value: object, names: Collection[str] | None, what: str) -> dict[str, Any]:
+    """A dict with exactly these names; with any, if None."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is not there")
+    if names is not None and set(value) != set(names):
+        wrong = sorted(set(value) ^ set(names))
+        raise ValueError(f"{what} has fields missing or too many: {', '.join(map(repr, wrong[:5]))}")
+    return value
+
+
+def some(value: object, length: int | None, what: str) -> list[Any]:
+    """A list of this length; of any, if None."""
+    if not isinstance(value, list) or (length is not None and len(value) != length):
+        raise ValueError(f"{what} is not a list" + ("" if length is None else f" of {length}"))
+    return value
+
+
+def texts(value: object, length: int, what: str) -> NDArray[Any]:
+    """Strings, as scikit-learn keeps the names of columns."""
+    names = some(value, length, what)
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{what} holds something other than strings")
+    return np.array(names, dtype=object)
+
+
+def one_of(value: object, known: Collection[Any], what: str) -> Any:
+    """One of some values that are known."""
+    if not isinstance(value, str | None) or value not in known:
+        raise ValueError(f"{what} is {value!r}, which is not known")
+    return value
+
+
+def label(value: object, what: str) -> str | int | float:
+    """What can be the name of a class."""
+    if not isinstance(value, str | int | float):
+        raise ValueError(f"{what} names {value!r}, which is no class")
+    return value
+
+
+def flag(value: object, what: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{what} is {value!r}: true or false is needed")
+    return value
+
+
+def count(value: object, what: str, least: int = 0) -> int:
+    """A whole number that fits into 64 bits."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
+        raise ValueError(f"{what} is {value!r}: a whole number of at least {least} is needed")
+    return value
+
+
+def number(
+    value: object,
+    what: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    positive: bool = False,
+    infinite: bool = False,
+    unknown: bool = False,
+) -> float:
+    """A number from ``low`` to ``high``; infinite, or unknown (NaN), only if that may be."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{what} is {value!r}: a number is needed")
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    wrong = math.isnan(found) or not low <= found <= high or (positive and found <= 0)
+    if (wrong and not (unknown and math.isnan(found))) or (math.isinf(found) and not infinite):
+        raise ValueError(f"{what} is {found}, which it cannot be")
+    return found
+
+
+class Arrays:
+    """The arrays of a file, to be taken out one by one, each as it must be."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._left = dict(arrays)
+
+    def classes(self, name: str, *, objects: bool) -> NDArray[Any]:
+        """The classes of the columns: at least two, all different, and numbers or strings."""
+        classes = self._out(name)
+        if classes.ndim != 1 or len(classes) < 2 or classes.dtype.kind not in ("U" if objects else "biufUS"):
+            raise ValueError(f"the array {name} is no list of at least two classes")
+        if classes.dtype.kind == "U" and classes.view(np.uint32).max() > sys.maxunicode:
+            raise ValueError(f"the array {name} holds what is no text")
+        if len(set(classes.tolist())) < len(classes) or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
+            raise ValueError(f"the array {name} has a class twice, or one that is no number")
+        return classes.astype(object) if objects else classes
+
+    def take(
+        self,
+        name: str,
+        shape: tuple[int | None, ...],
+        dtype: DTypeLike = np.float64,
+        *,
+        low: float | None = None,
+        positive: bool = False,
+        infinite: bool = False,
+        where: NDArray[np.bool_] | None = None,
+    ) -> NDArray[Any]:
+        """An array of this type and shape (None is any), its values in range: all of them, or the rows ``where``."""
+        array = self._out(name)
+        if array.dtype != dtype:
+            raise ValueError(f"the array {name} is of type {array.dtype}: {np.dtype(dtype)} is needed")
+        if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
+            needed = str(shape).replace("None", "any")
+            raise ValueError(f"the array {name} has shape {array.shape}: {needed} is needed")
+        values = array if where is None else array[where]
+        if np.isnan(values).any() or not (infinite or np.isfinite(values).all()):
+            raise ValueError(f"the array {name} holds values that are not finite")
+        if (low is not None and (values < low).any()) or (positive and (values <= 0).any()):
+            raise ValueError(f"the array {name} holds values that are too low")
+        return array
+
+    def all_taken(self) -> None:
+        """Refuse arrays that belong to nothing."""
+        if self._left:
+            raise ValueError(f"there are arrays that do not belong to such a head: {', '.join(sorted(self._left))}")
+
+    def _out(self, name: str) -> NDArray[Any]:
+        if name not in self._left:
+            raise ValueError(f"the array {name} is missing")
+        return self._left.pop(name)

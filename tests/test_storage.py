@@ -1,0 +1,279 @@
+"""Head files: what is saved comes back with the same answers, and no file can do harm.
+
+The files in tests/heads are of format 1, and every later aftermax must go on reading them: they are never made anew.
+For a new format, add files of its own beside them, with
+
+    cd tests && python -c "import test_storage; test_storage.make_heads()"
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from aftermax import AutoHead, PostHocClassifier, SPHClassifier, SPHClassifierCV, load, save, storage
+from conftest import make_rows
+
+HEADS = Path(__file__).parent / "heads"
+VERSIONED = sorted(path.stem for path in HEADS.glob("v*.npz"))
+GRID = {"certainty": np.array([0.5, 0.9]), "veto_distance": (2, np.inf), "veto_count": range(1, 3)}
+REPORTS = {
+    SPHClassifier: ["separation_", "weights_", "trusted_", "temperature_"],
+    SPHClassifierCV: ["best_params_", "fell_back_", "gain_", "gain_interval_", "p_value_"],
+    AutoHead: ["chosen_", "gain_", "gain_interval_", "p_value_", "weights_"],
+}
+
+
+def weak(rows=120, seed=1, size=3):
+    """Rows of a network whose softmax leaves much on the table: the units' levels are off."""
+    logits, labels = make_rows(seed=seed, rows=rows, size=size)
+    return logits + np.linspace(3.0, -3.0, size), labels
+
+
+def features_of(labels, seed=0):
+    return np.random.default_rng(seed).normal(size=(len(labels), 2)) + np.eye(3)[labels][:, :2]
+
+
+def named(logits):
+    return pd.DataFrame(logits, columns=["ant", "bée", "cat"])
+
+
+def sph_heads():
+    logits, labels = weak()
+    animals = np.array(["ant", "bée", "cat"])[labels]
+    few = labels != 1
+    yield "sph", SPHClassifier(veto_distance=3.0, certainty=1.0).fit(logits, labels)
+    yield "sph of strings", SPHClassifier().fit(logits, animals)
+    yield "sph of a data frame", SPHClassifier(center="median").fit(named(logits), animals)
+    yield (
+        "sph of bytes",
+        SPHClassifier().fit(logits, np.char.encode(animals, "utf-8")),
+    )
+    yield "sph of float32", SPHClassifier(certainty=np.float32(0.75)).fit(logits.astype(np.float32), labels)
+    yield "sph of objects", SPHClassifier(classes=pd.Series(["ant", "bée", "cat"], dtype=object)).fit(logits, animals)
+    yield "sph without a class", SPHClassifier(classes=[0, 1, 2]).fit(logits[few], labels[few])
+    yield "sph of true and false", SPHClassifier().fit(logits[few][:, [0, 2]], labels[few] == 2)
+    yield "cv", SPHClassifierCV(GRID, n_repeats=1, cv=3, random_state=np.random.RandomState(3)).fit(logits, animals)
+    yield "cv of a list", SPHClassifierCV([GRID, {"min_gain": [0.1]}], n_repeats=1, cv=2).fit(named(logits), labels)
+    yield "cv fallen back", SPHClassifierCV(GRID, n_repeats=1, cv=2, alpha=0.0).fit(logits, labels)
+
+
+def auto_heads():
+    logits, labels = weak()
+    animals = np.array(["ant", "bée", "cat"])[labels]
+    yield "auto", AutoHead(random_state=np.int64(7), cv=2).fit(logits, labels)
+    yield "auto of strings", AutoHead(class_weight={"ant": 2.0, "cat": 0.5}, cv=2).fit(named(logits), animals)
+    yield "auto of float32", AutoHead(class_weight={np.int64(1): 3}, cv=2).fit(logits.astype(np.float32), labels)
+    yield "auto balanced", AutoHead(class_weight="balanced", classes=(0, 1, 2), cv=2).fit(logits, labels)
+    yield "auto of softmax", AutoHead(alpha=0.0, cv=2).fit(logits, labels)
+    yield "auto with features", AutoHead(cv=2).fit(logits, labels, features=features_of(labels))
+    yield "auto of sph", sph_by_auto()
+
+
+def sph_by_auto():
+    """AutoHead that took SPH; rarely the best, so it is put there by hand."""
+    logits, labels = weak()
+    head = AutoHead(cv=2).fit(logits, labels)
+    best = SPHClassifier(certainty=1.0)
+    best.classes_, best.n_features_in_ = np.arange(3), 3
+    head._head, head.chosen_ = best._learn(logits, labels), "sph"
+    head.candidates_.chosen = "sph"
+    return head
+
+
+@pytest.fixture(scope="module")
+def heads():
+    return dict([*sph_heads(), *auto_heads()])
+
+
+def inputs_of(head, logits, features):
+    """What the head was fitted on of these."""
+    logits = named(logits) if hasattr(head, "feature_names_in_") else logits
+    return [logits, features] if getattr(head, "_width", None) else [logits]
+
+
+def answers(head, rows=500, seed=5):
+    """All that a head says to new rows."""
+    logits, labels = weak(rows, seed)
+    inputs = inputs_of(head, logits[:, : len(head.classes_)], features_of(labels, seed))
+    found = [head.predict(*inputs), head.predict_proba(*inputs), head.predict(*(part[:1] for part in inputs))]
+    return found if isinstance(head, AutoHead) else [*found, head.route(*inputs)]
+
+
+def assert_same(one, other):
+    """The same answers, to the bit, and the same of all that users look at."""
+    for before, after in zip(answers(one), answers(other), strict=True):
+        assert before.dtype == after.dtype
+        np.testing.assert_array_equal(before, after)
+    for name in ("classes_", "n_features_in_", *REPORTS[type(one)]):
+        before, after = getattr(one, name), getattr(other, name)
+        np.testing.assert_equal(after, before)
+        assert type(before) is type(after)
+
+
+def saved(head, tmp_path):
+    save(head, tmp_path / "head")
+    return load(tmp_path / "head")
+
+
+# ---- what is saved comes back ----------------------------------------------------------------------------------------
+
+
+def test_every_kind_of_head_comes_back_with_the_same_answers(heads, tmp_path):
+    for name, head in heads.items():
+        loaded = saved(head, tmp_path)
+        assert type(loaded) is type(head), name
+        assert_same(head, loaded)
+        assert hasattr(loaded, "feature_names_in_") == hasattr(head, "feature_names_in_")
+        assert not hasattr(loaded, "held_out_")
+    assert {head.chosen_ for head in heads.values() if isinstance(head, AutoHead)} == {"softmax", "combination", "sph"}
+
+
+def test_what_describes_a_head_comes_back(heads, tmp_path):
+    sph = saved(heads["sph of a data frame"], tmp_path)
+    assert sph.feature_names_in_.tolist() == ["ant", "bée", "cat"]
+    assert repr(sph.response_array_) == repr(heads["sph of a data frame"].response_array_)
+    auto = saved(heads["auto of strings"], tmp_path)
+    assert auto.feature_names_in_.dtype == object
+    assert repr(auto.candidates_) == repr(heads["auto of strings"].candidates_)
+    cv = saved(heads["cv of a list"], tmp_path)
+    assert cv.best_estimator_.feature_names_in_.tolist() == ["ant", "bée", "cat"]
+    assert cv.best_estimator_.get_params() == heads["cv of a list"].best_estimator_.get_params()
+
+
+def test_settings_come_back_and_a_loaded_head_can_be_fitted_again(heads, tmp_path):
+    logits, labels = weak()
+    for name in ("sph", "cv of a list", "auto balanced"):
+        loaded = saved(heads[name], tmp_path)
+        assert_same(clone(loaded).fit(named(logits) if name == "cv of a list" else logits, labels), loaded)
+    assert saved(heads["sph"], tmp_path).get_params() == heads["sph"].get_params()
+    assert saved(heads["auto balanced"], tmp_path).classes == [0, 1, 2]
+    assert saved(heads["auto of strings"], tmp_path).class_weight == {"ant": 2.0, "cat": 0.5}
+    assert saved(heads["auto of float32"], tmp_path).class_weight == {1: 3}
+    cv = saved(heads["cv"], tmp_path)
+    assert cv.random_state is None
+    assert cv.grid == {"certainty": [0.5, 0.9], "veto_distance": [2, np.inf], "veto_count": [1, 2]}
+
+
+def test_what_answers_is_saved_also_if_settings_were_changed_after_the_fit(tmp_path):
+    head = SPHClassifier(veto_distance=2.0).fit(*weak())
+    before = answers(head)
+    head.set_params(certainty=0.1, veto_distance=np.inf, distance_power=1.0)
+    loaded = saved(head, tmp_path)
+    assert loaded.get_params() == head.get_params()
+    for one, other in zip(before, answers(loaded), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_correction_without_kernels_comes_back(heads, tmp_path):
+    head = AutoHead(cv=2).fit(*weak())
+    (look,) = head._head.looks
+    plainer = look.__class__(**look.__dict__ | {"coefficients": look.coefficients[:0], "used": look.used[:0]})
+    head._head = head._head.__class__(head._head.slope, head._head.biases, (plainer,))
+    assert_same(head, saved(head, tmp_path))
+
+
+def test_numpy_shows_the_arrays_and_json_is_strict(heads, tmp_path):
+    save(heads["sph"], tmp_path / "head.npz")
+    with np.load(tmp_path / "head.npz", allow_pickle=False) as arrays:
+        np.testing.assert_array_equal(arrays["center"], heads["sph"].response_array_.center)
+        described = json.loads(arrays["head.json"], parse_constant=pytest.fail)
+    assert (described["format"], described["format_version"], described["kind"]) == (
+        "aftermax head",
+        1,
+        "SPHClassifier",
+    )
+    assert described["arrays"]["trusted"] == {"dtype": "|b1", "shape": [3], "by_columns": False}
+
+
+def test_the_same_head_gives_the_same_bytes(heads, tmp_path):
+    for name, head in heads.items():
+        save(head, tmp_path / "one")
+        save(load(tmp_path / "one"), str(tmp_path / "two.suffix"))
+        assert (tmp_path / "one").read_bytes() == (tmp_path / "two.suffix").read_bytes(), name
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two.suffix"]
+
+
+# ---- old files -------------------------------------------------------------------------------------------------------
+
+
+def rows_for_heads():
+    logits, labels = weak(rows=40, seed=3)
+    return logits, labels, features_of(labels)
+
+
+def make_heads():
+    """Files of the newest format with their answers; those of older formats stay as they are."""
+    logits, labels, features = rows_for_heads()
+    made = {
+        "sph": SPHClassifier(certainty=1.0, veto_distance=4.0).fit(logits, labels),
+        "strings": SPHClassifierCV(GRID, cv=3).fit(named(logits), np.array(["ant", "bée", "cat"])[labels]),
+        "features": AutoHead().fit(logits, labels, features),
+        "softmax": AutoHead(alpha=0.0, classes=[0, 1, 2], class_weight={1: 2.0}).fit(logits, labels),
+    }
+    answers = {"logits": logits, "features": features}
+    for name, head in made.items():
+        save(head, HEADS / f"v{storage.VERSION}-{name}.npz")
+        inputs = inputs_of(head, logits, features)
+        answers |= {f"{name} classes": head.predict(*inputs), f"{name} probabilities": head.predict_proba(*inputs)}
+    np.savez(HEADS / f"answers-v{storage.VERSION}.npz", **answers)
+
+
+def test_files_of_all_kinds_are_kept_for_later_versions():
+    kinds = {type(load(HEADS / f"{name}.npz")).__name__ for name in VERSIONED}
+    assert kinds == {"AutoHead", "SPHClassifier", "SPHClassifierCV"}
+    assert {name.split("-")[0] for name in VERSIONED} == {f"v{version}" for version in storage.READERS}
+
+
+@pytest.mark.parametrize("name", VERSIONED)
+def test_old_files_give_the_answers_they_gave(name):
+    version, kind = name.split("-")
+    head = load(HEADS / f"{name}.npz")
+    with np.load(HEADS / f"answers-{version}.npz") as expected:
+        inputs = inputs_of(head, expected["logits"], expected["features"])
+        np.testing.assert_array_equal(head.predict(*inputs), expected[f"{kind} classes"])
+        np.testing.assert_allclose(
+            head.predict_proba(*inputs), expected[f"{kind} probabilities"], rtol=1e-9, atol=1e-12
+        )
+
+
+# ---- what cannot be saved --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("head", [AutoHead(), SPHClassifier(), SPHClassifierCV()])
+def test_a_head_that_is_not_fitted_is_not_saved(head, tmp_path):
+    with pytest.raises(NotFittedError, match=r"is not fitted yet: call fit before you save it"):
+        save(head, tmp_path / "head")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_models_are_not_saved(tmp_path):
+    with pytest.raises(TypeError, match="LogisticRegression cannot be saved: pass a fitted AutoHead, SPHClassifier"):
+        save(LogisticRegression(), tmp_path / "head")
+    with pytest.raises(TypeError, match="save its head_; the model is yours to keep"):
+        save(PostHocClassifier(LogisticRegression()), tmp_path / "head")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_plain_is_refused_and_the_old_file_is_untouched(tmp_path):
+    (tmp_path / "head").write_bytes(b"old")
+    logits, labels = weak()
+    days = np.array(["2026-01-01", "2026-01-02", "2026-01-03"], dtype="datetime64[D]")
+    head = SPHClassifier().fit(logits, labels)
+    head.classes_ = days
+    with pytest.raises(TypeError, match=r"Classes of type datetime64\[D\] cannot be saved: fit .* strings or whole"):
+        save(head, tmp_path / "head")
+    with pytest.raises(TypeError, match="of type object, is among the settings and cannot be saved"):
+        save(SPHClassifier().fit(logits, labels).set_params(certainty=object()), tmp_path / "head")
+    head = SPHClassifier().fit(logits, labels)
+    head.weights_ = head.weights_ - 1
+    with pytest.raises(
+        ValueError, match="This head cannot be saved, as the array weights holds values that are too low"
+    ):
+        save(head, tmp_path / "head")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("head", b"old")]
