@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from aftermax import ResponseArray, SPHClassifier, SPHClassifierCV, sweep
@@ -89,6 +90,21 @@ def test_long_names_are_cut():
     display = ResponseArrayDisplay(ResponseArray.fit(logits, names[labels])).plot()
     assert display.axes_[0].get_title() == "unit a-name…"
     assert display.axes_[0].get_yticklabels()[0].get_text() == "a-name-of-thirty-le…"
+
+
+def test_it_draws_into_given_axes_one_for_each_class():
+    array = ResponseArray.fit(*make_rows(size=3))
+    figure, given = pyplot.subplots(1, 3)
+    display = ResponseArrayDisplay(array).plot(ax=given)
+    assert display.figure_ is figure
+    assert display.axes_.tolist() == given.tolist()
+    assert given[1].get_xlabel().startswith("response, in units of the unit's response to its own class")
+    assert [text.get_text() for text in given[0].get_yticklabels()] == ["0", "1", "2"]
+    with pytest.raises(ValueError, match="ax holds 2 Axes, and there are three panels: pass three"):
+        ResponseArrayDisplay(array).plot(ax=given[:2])
+    pair = ClassPairDisplay(array, 0, 2).plot(ax=given[:2])
+    assert pair.axes_.tolist() == given[:2].tolist()
+    assert [text.get_text() for text in given[0].get_legend().get_texts()] == ["class 0", "class 2"]
 
 
 def test_without_matplotlib_the_error_names_the_install_command():
@@ -273,7 +289,7 @@ def test_without_labels_nothing_is_said_about_right_and_wrong():
 
 def test_labels_of_other_rows_are_refused():
     head, logits, labels = routed()
-    with pytest.raises(ValueError, match=r"X has 500 rows and y has shape \(10,\): pass one label for each row"):
+    with pytest.raises(ValueError, match="500 rows but there are 10 labels: pass one label for each row"):
         RoutesDisplay.from_estimator(head, logits, labels[:10])
 
 
@@ -287,6 +303,5 @@ def test_a_head_that_keeps_softmax_says_so():
 def test_only_a_fitted_sph_head_has_routes():
     with pytest.raises(NotFittedError):
         RoutesDisplay.from_estimator(SPHClassifier(), [[0.0, 1.0]])
-    search = SPHClassifierCV({"certainty": [0.9]}, progress=False).fit(*make_rows(size=3))
-    with pytest.raises(TypeError, match=r"SPHClassifierCV has no routes.*best_estimator_"):
-        RoutesDisplay.from_estimator(search, [[0.0, 1.0, 2.0]])
+    with pytest.raises(TypeError, match=r"LogisticRegression has no routes.*search\.best_estimator_"):
+        RoutesDisplay.from_estimator(LogisticRegression().fit(*make_rows(size=3)), [[0.0, 1.0, 2.0]])

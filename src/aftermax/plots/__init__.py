@@ -1,9 +1,25 @@
 """Pictures, as Display classes in scikit-learn's manner. They need the ``plots`` extra (matplotlib)."""
 
 from aftermax.plots.audit import AuditDisplay
+from aftermax.plots.certainty import CertaintyDisplay
+from aftermax.plots.confusion import ConfusionChangeDisplay
+from aftermax.plots.gains import GainByClassDisplay
 from aftermax.plots.pair import ClassPairDisplay
+from aftermax.plots.reliability import ReliabilityDisplay
 from aftermax.plots.responses import ResponseArrayDisplay
 from aftermax.plots.routes import RoutesDisplay
 from aftermax.plots.sweep import SweepDisplay
+from aftermax.plots.weights import WeightsDisplay
 
-__all__ = ["AuditDisplay", "ClassPairDisplay", "ResponseArrayDisplay", "RoutesDisplay", "SweepDisplay"]
+__all__ = [
+    "AuditDisplay",
+    "CertaintyDisplay",
+    "ClassPairDisplay",
+    "ConfusionChangeDisplay",
+    "GainByClassDisplay",
+    "ReliabilityDisplay",
+    "ResponseArrayDisplay",
+    "RoutesDisplay",
+    "SweepDisplay",
+    "WeightsDisplay",
+]

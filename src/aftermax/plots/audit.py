@@ -10,13 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.audited import Audit, ClassCounts, PairCounts, most_changed
-from aftermax.plots.style import HOME, OTHER, RULE, bare, new_figure, shortened
+from aftermax.plots.gains import draw_wins_and_losses
+from aftermax.plots.style import (
+    HOME,
+    LETTER,
+    OTHER,
+    RULE,
+    name_rows,
+    new_figure,
+    panels,
+    shortened,
+    title_and_legend,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-LETTER = 0.08  # how wide one is, in inches
 
 
 class AuditDisplay:
@@ -70,42 +80,15 @@ class AuditDisplay:
             lines = max(len(shown), len(self.audit.pairs), 4)
             names = [[_class_name(one) for one in shown], [_pair_name(one) for one in self.audit.pairs]]
             width = 8.4 + LETTER * sum(max(map(len, some), default=0) for some in names)
-            figure = new_figure(width, 1.9 + 0.27 * lines)
+            figure = new_figure(width, 2.1 + 0.27 * lines)
             ax = figure.subplots(1, 2)
             verdict = textwrap.fill(self.audit.verdict, int(width / LETTER))
             figure.suptitle(verdict, fontsize="medium", x=0.01, ha="left", linespacing=1.4)
-        self.axes_ = np.array(ax, dtype=object).ravel()
-        if len(self.axes_) != 2:
-            raise ValueError(
-                f"ax holds {len(self.axes_)} Axes, and there are two panels: pass two, as figure.subplots(1, 2) gives."
-            )
-        left, right = self.axes_
+        left, right = self.axes_ = panels(ax, 2)
         self.figure_ = left.figure
-        self._draw_classes(left)
+        draw_wins_and_losses(left, *most_changed(self.audit.by_class))
         self._draw_pairs(right)
         return self
-
-    def _draw_classes(self, axes: Axes) -> None:
-        shown, rest = most_changed(self.audit.by_class)
-        places = np.arange(len(shown))
-        wins, losses = (np.array([getattr(one, kind) for one in shown]) for kind in ("wins", "losses"))
-        axes.barh(places, wins, height=0.7, color=HOME, edgecolor=HOME, label="only the head is right")
-        style: dict[str, Any] = {"color": "white", "edgecolor": OTHER, "hatch": "/////"}
-        axes.barh(places, -losses, height=0.7, label="only softmax is right", **style)
-        axes.axvline(0.0, color="black", linewidth=0.8)
-        widest = max(wins.max(), losses.max(), 1)
-        for place, one in enumerate(shown):
-            for count, side in ((one.wins, 1), (one.losses, -1)):
-                if count:
-                    where = side * (count + 0.02 * widest)
-                    align = "left" if side > 0 else "right"
-                    axes.text(where, place, f"{count:,}", ha=align, va="center", fontsize="x-small")
-        self._name_rows(axes, [_class_name(one) for one in shown])
-        axes.set_xlim(-losses.max() - 0.12 * widest, wins.max() + 0.12 * widest)
-        _whole_numbers(axes)
-        axes.xaxis.set_major_formatter(lambda count, _: f"{abs(count):,.0f}")
-        axes.set_xlabel("rows" + "".join(f"\n{one.name}: wins {one.wins:,}, losses {one.losses:,}" for one in rest))
-        _title(axes, "Wins and losses, by true class")
 
     def _draw_pairs(self, axes: Axes) -> None:
         pairs = self.audit.pairs
@@ -119,21 +102,15 @@ class AuditDisplay:
         style: dict[str, Any] = {"s": 36, "linewidths": 1.2, "zorder": 3}
         axes.scatter(before, places, marker="o", color="white", edgecolor=OTHER, label="by softmax", **style)
         axes.scatter(after, places, marker="D", color=HOME, edgecolor=HOME, label="by the head", **style)
-        self._name_rows(axes, [_pair_name(one) for one in pairs])
+        name_rows(axes, [_pair_name(one) for one in pairs])
         axes.set_xlim(-0.04 * before.max(), 1.06 * before.max())
-        _whole_numbers(axes)
+        whole_numbers(axes.xaxis)
         others = self.audit.other_errors
         rise = sum(one.after - one.before for one in self.audit.tangled)
         axes.set_xlabel(
-            f"rows\npairs confused more: {rise:+,}; other errors: {others[0]:,} before, {others[1]:,} after"
+            f"rows\npairs confused more: {rise:+,}\nother errors: {others[0]:,} before, {others[1]:,} after"
         )
-        _title(axes, "Confused less: true class, and what it is taken for")
-
-    def _name_rows(self, axes: Axes, names: list[str]) -> None:
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
-        bare(axes, "top", "right", "left")
+        title_and_legend(axes, "Confused less: true class, and what it is taken for")
 
 
 def _class_name(one: ClassCounts) -> str:
@@ -142,15 +119,3 @@ def _class_name(one: ClassCounts) -> str:
 
 def _pair_name(one: PairCounts) -> str:
     return f"{shortened(one.true, 18)} → {shortened(one.taken_for, 18)}"
-
-
-def _whole_numbers(axes: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-
-
-def _title(axes: Axes, title: str) -> None:
-    """A title with the legend beneath it, above the picture."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize="small", frameon=False, borderaxespad=0.2)
-    axes.set_title(title, fontsize="medium", loc="left", pad=24)

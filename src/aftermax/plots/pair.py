@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.plots.responses import MOST_CLASSES, array_of, checked_array, home_sizes, shown_classes
-from aftermax.plots.style import BAND, HOME, OTHER, RULE, bare, new_figure, shortened
+from aftermax.plots.style import BAND, HOME, OTHER, RULE, bare, new_figure, panels, shortened
 from aftermax.responses import ResponseArray
-from aftermax.sph import SPHClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,18 +60,30 @@ class ClassPairDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: SPHClassifier, first: Any, second: Any, *, figure: Figure | SubFigure | None = None
+        cls,
+        estimator: Any,
+        first: Any,
+        second: Any,
+        *,
+        figure: Figure | SubFigure | None = None,
+        ax: Sequence[Axes] | NDArray[Any] | None = None,
     ) -> ClassPairDisplay:
         """Draw two rows of the response array of a fitted head."""
-        return cls(array_of(estimator), first, second).plot(figure=figure)
+        return cls(array_of(estimator), first, second).plot(figure=figure, ax=ax)
 
-    def plot(self, *, figure: Figure | SubFigure | None = None) -> ClassPairDisplay:
-        """Draw it, in ``figure`` or in a new one. Of many units, those that tell the two classes apart best."""
+    def plot(
+        self, *, figure: Figure | SubFigure | None = None, ax: Sequence[Axes] | NDArray[Any] | None = None
+    ) -> ClassPairDisplay:
+        """Draw it, in two Axes, ``ax``, in ``figure`` or in a new one.
+
+        Of many units, those that tell the two classes apart best are shown.
+        """
         units = self._shown_units()
-        if figure is None:
-            figure = new_figure(8.5, 2.2 + 0.3 * len(units))
-        self.figure_ = figure
-        left, right = self.axes_ = figure.subplots(1, 2, sharey=True)
+        given = ax
+        if ax is None:
+            ax = (figure or new_figure(8.5, 2.2 + 0.3 * len(units))).subplots(1, 2, sharey=True)
+        left, right = self.axes_ = panels(ax, 2)
+        self.figure_ = left.figure
         for axes in self.axes_:
             self._prepare(axes, units)
         names = self.response_array.classes
@@ -84,10 +96,12 @@ class ClassPairDisplay:
         self._write_separations(right, units)
         right.set_title(f"Two rows: classes {first} and {second}", fontsize="medium")
         right.set_xlabel("response, in units of the unit's to its own class")
-        left.set_yticks(range(len(units)), [shortened(names[i], 20) for i in units])
-        left.set_ylim(len(units) - 0.5, -0.5)
         left.set_ylabel("unit")
-        figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
+        handles, labels = right.get_legend_handles_labels()
+        if given is None:
+            self.figure_.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
+        else:
+            left.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize="small")
         return self
 
     def _separation(self) -> NDArray[np.float64]:
@@ -105,7 +119,10 @@ class ClassPairDisplay:
         for place in (units.index(self.first), units.index(self.second)):
             axes.axhspan(place - 0.5, place + 0.5, color=BAND, zorder=0)
         axes.axvline(0.0, color=RULE, linewidth=0.8, zorder=1)
-        axes.tick_params(axis="y", length=0)
+        names = [shortened(self.response_array.classes[unit], 20) for unit in units]
+        axes.set_yticks(range(len(units)), names)
+        axes.set_ylim(len(units) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0, labelleft=axes is self.axes_[0])
         bare(axes, "top", "right", "left")
 
     def _draw_row(self, axes: Axes, units: list[int], row: int, *, shift: float = 0.0, own_scale: bool = True) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from aftermax.plots.style import BAND, HOME, OTHER, RULE, bare, new_figure, shortened
+from aftermax.plots.heads import sph_of
+from aftermax.plots.style import BAND, HOME, OTHER, RULE, bare, new_figure, panels, shortened
 from aftermax.responses import ResponseArray
-from aftermax.sph import SPHClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,14 +81,18 @@ class ResponseArrayDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: SPHClassifier,
+        estimator: Any,
         *,
         by: Literal["column", "row"] = "column",
         classes: ArrayLike | None = None,
         figure: Figure | SubFigure | None = None,
+        ax: Sequence[Axes] | NDArray[Any] | None = None,
     ) -> ResponseArrayDisplay:
-        """Draw the response array of a fitted head; arguments as for :meth:`plot`."""
-        return cls(array_of(estimator)).plot(by=by, classes=classes, figure=figure)
+        """Draw the response array of a fitted SPHClassifier or SPHClassifierCV, or of an AutoHead that chose SPH.
+
+        Arguments are as for :meth:`plot`.
+        """
+        return cls(array_of(estimator)).plot(by=by, classes=classes, figure=figure, ax=ax)
 
     def plot(
         self,
@@ -96,6 +100,7 @@ class ResponseArrayDisplay:
         by: Literal["column", "row"] = "column",
         classes: ArrayLike | None = None,
         figure: Figure | SubFigure | None = None,
+        ax: Sequence[Axes] | NDArray[Any] | None = None,
     ) -> ResponseArrayDisplay:
         """Draw it.
 
@@ -107,25 +112,34 @@ class ResponseArrayDisplay:
             The classes to show, as rows and as columns. If None, the first twelve.
         figure : matplotlib Figure or SubFigure, default=None
             Where to draw. If None, a new figure.
+        ax : sequence of matplotlib Axes, default=None
+            Where to draw instead, one for each class shown; then there is no heading.
         """
         if by not in WORDS:
             raise ValueError(f"by={by!r} is no way to draw a response array: choose 'column' or 'row'.")
         names = self.response_array.classes
         shown = shown_classes(names, classes)
-        if figure is None:
-            figure = new_figure(max(7.5, 2.0 + 0.95 * len(shown)), 1.9 + 0.3 * len(shown))
-        self.figure_ = figure
-        self.axes_ = np.atleast_1d(figure.subplots(1, len(shown), sharey=True))
+        if ax is not None:
+            self.axes_ = panels(ax, len(shown))
+        else:
+            size = max(7.5, 2.0 + 0.95 * len(shown)), 1.9 + 0.3 * len(shown)
+            self.axes_ = np.atleast_1d((figure or new_figure(*size)).subplots(1, len(shown), sharey=True))
+        self.figure_ = self.axes_[0].figure
         words = WORDS[by]
         for axes, panel in zip(self.axes_, shown, strict=True):
             self._draw_panel(axes, by, panel, shown)
             axes.set_title(f"{words.panel} {shortened(names[panel], 20 if len(shown) <= 4 else 7)}", fontsize="small")
-        self.axes_[0].set_yticks(range(len(shown)), [shortened(names[i], 20) for i in shown])
-        self.axes_[0].set_ylim(len(shown) - 0.5, -0.5)
+            axes.set_yticks(range(len(shown)), [shortened(names[i], 20) for i in shown])
+            axes.set_ylim(len(shown) - 0.5, -0.5)
+            axes.tick_params(labelleft=axes is self.axes_[0])
         self.axes_[0].set_ylabel(words.entry)
-        figure.supxlabel(f"response, in units of {words.scale} (diamond)", fontsize="medium")
+        label = f"response, in units of {words.scale} (diamond)"
+        if ax is not None:
+            self.axes_[len(shown) // 2].set_xlabel(label)
+            return self
+        self.figure_.supxlabel(label, fontsize="medium")
         every = words.every if len(shown) == len(names) else words.some.format(len(shown))
-        figure.suptitle(f"{every}: center and one spread to either side", fontsize="large")
+        self.figure_.suptitle(f"{every}: center and one spread to either side", fontsize="large")
         return self
 
     def _draw_panel(self, axes: Axes, by: str, panel: int, shown: list[int]) -> None:
@@ -170,15 +184,9 @@ def checked_array(response_array: ResponseArray, display: type) -> ResponseArray
     return response_array
 
 
-def array_of(estimator: SPHClassifier) -> ResponseArray:
+def array_of(estimator: Any) -> ResponseArray:
     """The response array of a fitted head."""
-    check_is_fitted(estimator)
-    if not hasattr(estimator, "response_array_"):
-        raise TypeError(
-            f"{type(estimator).__name__} has no response array: pass a fitted SPHClassifier, as a search has in "
-            "search.best_estimator_."
-        )
-    return estimator.response_array_
+    return sph_of(estimator, "response array").response_array_
 
 
 def shown_classes(known: NDArray[Any], wanted: ArrayLike | None) -> list[int]:

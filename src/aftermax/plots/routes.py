@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike, NDArray
 
+from aftermax.labels import listed
+from aftermax.plots.heads import Answers, answers_from, answers_of, sph_of
 from aftermax.plots.style import BAND, HOME, RULE, new_figure
-from aftermax.sph import SPHClassifier
+from aftermax.sph import ROUTES, SPHClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,13 +37,14 @@ class RoutesDisplay:
 
     Parameters
     ----------
-    certainty : float
-        The gate's threshold.
-    min_gain : float
-        What pooling had to gain on a class, on the labelled rows, to be trusted there.
+    certainty : float, default=None
+        The gate's threshold, if it is known.
+    min_gain : float, default=None
+        What pooling had to gain on a class, on the labelled rows, to be trusted there, if it is known.
     softmax, pooled, untrusted, none_left : Way
         The rows that softmax is certain of; those that pooling answers; those that it would, were its answer trusted;
-        and those that have every class vetoed. The last two revert to softmax's answer.
+        and those that have every class vetoed. The last two revert to softmax's answer; if ``none_left`` is None, both
+        are in ``untrusted``.
 
     Attributes
     ----------
@@ -64,45 +66,70 @@ class RoutesDisplay:
     figure_: Figure | SubFigure
 
     def __init__(
-        self, certainty: float, min_gain: float, *, softmax: Way, pooled: Way, untrusted: Way, none_left: Way
+        self,
+        certainty: float | None = None,
+        min_gain: float | None = None,
+        *,
+        softmax: Way,
+        pooled: Way,
+        untrusted: Way,
+        none_left: Way | None = None,
     ) -> None:
         self.certainty, self.min_gain = certainty, min_gain
         self.softmax, self.pooled, self.untrusted, self.none_left = softmax, pooled, untrusted, none_left
 
     @classmethod
     def from_estimator(
-        cls, estimator: SPHClassifier, X: ArrayLike, y: ArrayLike | None = None, *, ax: Axes | None = None
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        features: ArrayLike | None = None,
+        ax: Axes | None = None,
     ) -> RoutesDisplay:
-        """Draw which way the rows ``X`` go through a fitted head; with labels ``y``, also how many come out right."""
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "trusted_"):
-            raise TypeError(
-                f"{type(estimator).__name__} has no routes: pass a fitted SPHClassifier, as a search has in "
-                "search.best_estimator_."
+        """Draw which way the rows ``X`` go through a fitted head; with labels ``y``, also how many come out right.
+
+        The head is an SPHClassifier, an SPHClassifierCV, or an AutoHead that chose SPH; ``features`` are for one that
+        was fitted with them.
+        """
+        head = sph_of(estimator, "routes")
+        routes = head.route(X)
+        none_left = _trusting_all(head).route(X) == "reverted"
+        ways = _by_route(routes) | {"none_left": none_left}
+        ways["untrusted"] &= ~none_left
+        answers = None if y is None else answers_of(estimator, X, y, features)
+        return cls(head._gate, head.min_gain, **_counted(ways, answers)).plot(ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        before: ArrayLike,
+        after: ArrayLike,
+        routes: ArrayLike,
+        *,
+        certainty: float | None = None,
+        min_gain: float | None = None,
+        ax: Axes | None = None,
+    ) -> RoutesDisplay:
+        """Draw rows whose true classes, answers by softmax and by SPH, and ``routes`` are known.
+
+        ``routes`` are as ``head.route(X)`` gives them; they do not tell whether a row reverted because its class was
+        not trusted or because none was left, so these are drawn as one.
+        """
+        answers = answers_from(y_true, before, after, None)
+        taken = np.asarray(routes)
+        if taken.shape != answers.truth.shape:
+            raise ValueError(
+                f"y_true has {len(answers.truth)} rows and routes have shape {taken.shape}: pass one for each row."
             )
-        routes = estimator.route(X)
-        none_left = _trusting(estimator, every_class=True).route(X) == "reverted"
-        ways = {
-            "softmax": routes == "softmax",
-            "pooled": routes == "pooled",
-            "untrusted": (routes == "reverted") & ~none_left,
-            "none_left": none_left,
-        }
-        if y is None:
-            counted = {name: Way(int(rows.sum())) for name, rows in ways.items()}
-        else:
-            truth = np.asarray(y)
-            if truth.shape != routes.shape:
-                raise ValueError(
-                    f"X has {len(routes)} rows and y has shape {truth.shape}: pass one label for each row."
-                )
-            before = _trusting(estimator, every_class=False).predict(X) == truth
-            after = estimator.predict(X) == truth
-            counted = {
-                name: Way(int(rows.sum()), int((before & rows).sum()), int((after & rows).sum()))
-                for name, rows in ways.items()
-            }
-        return cls(estimator.certainty, estimator.min_gain, **counted).plot(ax=ax)
+        unknown = sorted(set(taken.tolist()) - set(ROUTES.tolist()), key=str)
+        if unknown:
+            raise ValueError(
+                f"routes hold {listed(unknown)}: pass what head.route(X) gives, {listed(ROUTES.tolist())}."
+            )
+        return cls(certainty, min_gain, **_counted(_by_route(taken), answers)).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> RoutesDisplay:
         """Draw it, in ``ax`` or in a new figure."""
@@ -111,26 +138,37 @@ class RoutesDisplay:
         self.axes_, self.figure_ = ax, ax.figure
         ax.set(xlim=(0.3, 10), ylim=(0, 10.1))
         ax.axis("off")
-        to_trust = self.pooled.rows + self.untrusted.rows
-        to_veto = to_trust + self.none_left.rows
         self._box(START, f"{self._total:,} rows")
-        gate = f"largest score at least {self.certainty:g}" if self.certainty > 0 else "always: softmax is kept"
+        reached = "at the gate or above" if self.certainty is None else f"at least {self.certainty:g}"
+        gate = "always: softmax is kept" if self.certainty == 0 else f"largest score {reached}"
         self._box(GATE, f"Is softmax certain?\n{gate}")
-        self._box(VETO, "Veto\nclasses that units find improbable go")
-        self._box(POOL, "Pool\nthe class with the nearest row of D")
-        self._box(TRUST, f"Is the class trusted?\ngain on labelled rows above {self.min_gain:g}")
         self._outcome(SOFTMAX, "softmax's answer", self.softmax)
         self._outcome(REVERTED, "back to softmax's answer", self._reverted)
         self._outcome(POOLED, "pooling's answer", self.pooled)
         self._arrow(START, GATE, self._total, "")
         self._arrow(GATE, SOFTMAX, self.softmax.rows, "yes")
-        self._arrow(GATE, VETO, to_veto, "no")
-        self._arrow(VETO, REVERTED, self.none_left.rows, "no class left")
-        self._arrow(VETO, POOL, to_trust, "")
-        self._arrow(POOL, TRUST, to_trust, "")
+        self._arrow(GATE, VETO, self.pooled.rows + self._reverted.rows, "no")
+        self._draw_pooling()
         self._arrow(TRUST, REVERTED, self.untrusted.rows, "no")
         self._arrow(TRUST, POOLED, self.pooled.rows, "yes")
         return self
+
+    def _draw_pooling(self) -> None:
+        """The steps between the gate and pooling's answer."""
+        to_trust = self.pooled.rows + self.untrusted.rows
+        enough = "beyond a threshold" if self.min_gain is None else f"above {self.min_gain:g}"
+        trust = f"gain on labelled rows {enough}"
+        if self.none_left is None:
+            self._box(VETO, "Veto and pool\nthe class with the nearest row of D")
+            self._box(TRUST, f"Is a class left, and trusted?\n{trust}")
+            self._arrow(VETO, TRUST, to_trust, "")
+            return
+        self._box(VETO, "Veto\nclasses that units find improbable go")
+        self._box(POOL, "Pool\nthe class with the nearest row of D")
+        self._box(TRUST, f"Is the class trusted?\n{trust}")
+        self._arrow(VETO, REVERTED, self.none_left.rows, "no class left")
+        self._arrow(VETO, POOL, to_trust, "")
+        self._arrow(POOL, TRUST, to_trust, "")
 
     @property
     def _total(self) -> int:
@@ -138,6 +176,8 @@ class RoutesDisplay:
 
     @property
     def _reverted(self) -> Way:
+        if self.none_left is None:
+            return self.untrusted
         if self.untrusted.right is None or self.none_left.right is None:
             return Way(self.untrusted.rows + self.none_left.rows)
         right = self.untrusted.right + self.none_left.right
@@ -183,8 +223,23 @@ class RoutesDisplay:
         self.axes_.text(*at, label, ha=align[0], va=align[1], fontsize="small")
 
 
-def _trusting(estimator: SPHClassifier, *, every_class: bool) -> SPHClassifier:
-    """The same head, as if it trusted pooling on every class or on none."""
-    head = copy(estimator)
-    head.trusted_ = np.full_like(estimator.trusted_, every_class)
-    return head
+def _by_route(routes: NDArray[Any]) -> dict[str, NDArray[np.bool_]]:
+    """Which rows went each way; all that reverted are taken to be untrusted."""
+    softmax, pooled, reverted = (routes == route for route in ROUTES)
+    return {"softmax": softmax, "pooled": pooled, "untrusted": reverted}
+
+
+def _counted(ways: dict[str, NDArray[np.bool_]], answers: Answers | None) -> dict[str, Way]:
+    if answers is None:
+        return {name: Way(int(rows.sum())) for name, rows in ways.items()}
+    before, after = answers.before == answers.truth, answers.after == answers.truth
+    return {
+        name: Way(int(rows.sum()), int((before & rows).sum()), int((after & rows).sum())) for name, rows in ways.items()
+    }
+
+
+def _trusting_all(head: SPHClassifier) -> SPHClassifier:
+    """The same head, as if it trusted pooling on every class."""
+    trusting = copy(head)
+    trusting.trusted_ = np.ones_like(head.trusted_)
+    return trusting
