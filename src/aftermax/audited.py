@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aftermax.candidates import Candidates
 from aftermax.paired import ALPHA
-from aftermax.words import aligned, percent, signed
+from aftermax.words import aligned, p_value, percent, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ class Audit:
         low, high = self.gain_interval if self.gain >= 0 else (-self.gain_interval[1], -self.gain_interval[0])
         counts = (
             f"({before:,} before, {after:,} after, on {self.rows:,} rows it had not seen; "
-            f"95 % interval: {_hundredths(low)} to {_hundredths(high)} of 100; {_p(self.p_value)})"
+            f"95 % interval: {_hundredths(low)} to {_hundredths(high)} of 100; p {p_value(self.p_value)})"
         )
         return self._of_a_gain(counts) if self.gain > 0 else self._of_no_gain(counts)
 
@@ -172,7 +172,7 @@ class Audit:
 
     @property
     def _own_p(self) -> str:
-        return "" if self.head_p_value is None else f" (its own test: {_p(self.head_p_value)})"
+        return "" if self.head_p_value is None else f" (its own test: p {p_value(self.head_p_value)})"
 
     @property
     def _passed(self) -> str:
@@ -198,8 +198,8 @@ class Audit:
             ["error before, after", f"{percent(self.error_before)}, {percent(self.error_after)}"],
             ["fewer errors", f"{signed(self.gain)} (95 % interval: {low} to {high})"],
             ["wins, losses", f"{self.wins:,}, {self.losses:,}"],
-            ["McNemar's test", _p(self.p_value)],
-            ["the head's own test", "none" if self.head_p_value is None else _p(self.head_p_value)],
+            ["McNemar's test", f"p {p_value(self.p_value)}"],
+            ["the head's own test", "none" if self.head_p_value is None else f"p {p_value(self.head_p_value)}"],
             ["chosen", self.chosen],
             [
                 "labelled rows to be sure",
@@ -260,10 +260,6 @@ def most_changed(by_class: tuple[ClassCounts, ...]) -> tuple[list[ClassCounts], 
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------
-
-
-def _p(value: float) -> str:
-    return f"p = {value:.2g}" if value >= 0.0001 else "p < 0.0001"
 
 
 def _hundredths(share: float) -> str:

@@ -29,6 +29,18 @@ def signed(share: float) -> str:
     return f"{100 * share:+.1f} %".replace("-0.0 %", "+0.0 %")
 
 
+def p_value(value: float) -> str:
+    """What a p-value is, with its sign: very small ones are only said to be.
+
+    Examples
+    --------
+    >>> from aftermax.words import p_value
+    >>> p_value(0.0123), p_value(1e-9)
+    ('= 0.012', '< 0.0001')
+    """
+    return f"= {value:.2g}" if value >= 0.0001 else "< 0.0001"
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -> str:
     """A table in Markdown. The first columns, as many as are ``texts``, are flush left, the others flush right.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from aftermax.audited import Audit, ClassCounts
-from aftermax.words import percent, signed
+from aftermax.words import p_value, percent, signed
 
 MOST_LISTED = 200  # classes in the table: of more, those that change most
 
@@ -38,11 +38,6 @@ def escaped(name: object) -> str:
     return html.escape(text(name))
 
 
-def p_value(value: float) -> str:
-    """A p-value as a number, or that it is very small."""
-    return f"{value:.2g}" if value >= 0.0001 else "< 0.0001"
-
-
 def unbroken(words: str) -> str:
     """Escaped words with their percentages and p-values kept on one line each.
 
@@ -66,7 +61,7 @@ def key_figures(audit: Audit) -> str:
         ("Error by softmax", percent(audit.error_before), f"{before:,} of {audit.rows:,} rows"),
         (f"Error by {_answering(audit)}", percent(audit.error_after), f"{after:,} of {audit.rows:,} rows"),
         ("Fewer errors", signed(audit.gain), f"95 % interval: {low} to {high}"),
-        ("Wins and losses", f"{audit.wins:,} : {audit.losses:,}", f"McNemar's test: p {_equals(audit.p_value)}"),
+        ("Wins and losses", f"{audit.wins:,} : {audit.losses:,}", f"McNemar's test: p {p_value(audit.p_value)}"),
     ]
     return "\n".join(
         f'<div class="tile"><dt>{name}</dt><dd class="number">{number}</dd><dd>{more}</dd></div>'
@@ -79,8 +74,9 @@ def _answering(audit: Audit) -> str:
     return "the best candidate" if audit.chosen == "softmax" and audit.candidates is not None else "the head"
 
 
-def _equals(value: float) -> str:
-    return f"= {value:.2g}" if value >= 0.0001 else p_value(value)
+def _alone(value: float) -> str:
+    """A p-value in a cell of its own."""
+    return p_value(value).removeprefix("= ")
 
 
 def _all_escaped(parts: Iterable[str]) -> list[str]:
@@ -101,8 +97,8 @@ def summary_table(audit: Audit) -> str:
         ("95 % interval of the gain on as many new rows", f"{low} to {high}"),
         ("Wins: rows that only the head gets right", f"{audit.wins:,}"),
         ("Losses: rows that only softmax gets right", f"{audit.losses:,}"),
-        ("p-value of McNemar's test, exact and two-sided", p_value(audit.p_value)),
-        ("p-value of the head's own test", "none" if audit.head_p_value is None else p_value(audit.head_p_value)),
+        ("p-value of McNemar's test, exact and two-sided", _alone(audit.p_value)),
+        ("p-value of the head's own test", "none" if audit.head_p_value is None else _alone(audit.head_p_value)),
         ("Labelled rows needed to be sure of this gain", needed),
         ("What answers from now on", audit.chosen),
     ]
@@ -184,7 +180,7 @@ def candidate_table(audit: Audit) -> str:
                 Cell(f"{one.wins:,}" if compared else ""),
                 Cell(f"{one.losses:,}" if compared else ""),
                 Cell("" if math.isnan(one.log_loss) else f"{one.log_loss:.3f}"),
-                Cell(html.escape(p_value(one.p_value)) if compared else ""),
+                Cell(html.escape(_alone(one.p_value)) if compared else ""),
             ]
         )
     heads = ["candidate", "error", "fewer errors", "wins", "losses", "log-loss", "p-value"]
