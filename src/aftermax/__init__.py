@@ -7,21 +7,28 @@ if TYPE_CHECKING:
     from aftermax.audited import Audit
     from aftermax.auditing import audit
     from aftermax.auto import AutoHead
+    from aftermax.fitting import fit
     from aftermax.grids import default_grid
+    from aftermax.posthoc import PostHocClassifier
     from aftermax.responses import ResponseArray
     from aftermax.selection import SPHClassifierCV
     from aftermax.sph import SPHClassifier
+    from aftermax.storage import load, save
     from aftermax.sweeping import sweep
 
 __all__ = [
     "Audit",
     "AutoHead",
+    "PostHocClassifier",
     "ResponseArray",
     "SPHClassifier",
     "SPHClassifierCV",
     "__version__",
     "audit",
     "default_grid",
+    "fit",
+    "load",
+    "save",
     "sweep",
 ]
 __version__ = "0.1.0"
@@ -30,11 +37,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "Audit": "aftermax.audited",
     "AutoHead": "aftermax.auto",
+    "PostHocClassifier": "aftermax.posthoc",
     "ResponseArray": "aftermax.responses",
     "SPHClassifier": "aftermax.sph",
     "SPHClassifierCV": "aftermax.selection",
     "audit": "aftermax.auditing",
     "default_grid": "aftermax.grids",
+    "fit": "aftermax.fitting",
+    "load": "aftermax.storage",
+    "save": "aftermax.storage",
     "sweep": "aftermax.sweeping",
 }
 

@@ -28,7 +28,7 @@ def encode_labels(
     many as columns; else whole numbers in 0 .. K - 1 are column numbers already.
     """
     rows, columns = shape
-    seen, places, counts = np.unique(_checked_labels(labels, rows), return_inverse=True, return_counts=True)
+    seen, places, counts = np.unique(checked_labels(labels, rows), return_inverse=True, return_counts=True)
     if len(seen) < 2:
         raise ValueError(
             f"labels hold one class only, {listed(seen.tolist())}: at least two classes need rows. Pass a validation "
@@ -55,7 +55,7 @@ def encode_labels(
 
 def label_codes(labels: ArrayLike, rows: int, names: NDArray[Any]) -> NDArray[np.int64]:
     """Each label as a column number, where the classes of the columns are known already."""
-    seen, places = np.unique(_checked_labels(labels, rows), return_inverse=True)
+    seen, places = np.unique(checked_labels(labels, rows), return_inverse=True)
     return _codes(seen, places, names)
 
 
@@ -97,7 +97,8 @@ def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[
     )
 
 
-def _checked_labels(labels: ArrayLike, rows: int) -> NDArray[Any]:
+def checked_labels(labels: ArrayLike, rows: int) -> NDArray[Any]:
+    """Labels as an array of one kind, strings or whole numbers, one for each row."""
     if labels is None:
         raise ValueError(
             "fit requires y to be passed, but the target y is None: pass the true class of each row of logits."
