@@ -22,6 +22,8 @@ from aftermax.sph import SPHClassifier
 Constants = Mapping[str, Any]  # by name, as values of the dialect
 Plan = dict[str, Any]  # which steps to take; plain data, as for JSON
 
+ROUNDED_OFF = 2.0**-53  # up to this, what is added to 1 leaves it at 1 in float64
+
 
 class Dialect(Protocol):
     """What the steps need of an array library, beyond operators between its values.
@@ -79,7 +81,8 @@ def formula_of(head: Any) -> Formula:
         what = "its head_, and export the model by its own means" if hasattr(head, "head_") else known
         raise TypeError(f"{type(head).__name__} cannot be exported: pass {what}.")
     check_is_fitted(head)
-    answering, temperature, width = head, 1.0, None
+    answering: Any = head
+    temperature, width = 1.0, None
     if isinstance(head, AutoHead):
         answering, temperature, width = head._head, head._temperature, head._width
     elif isinstance(head, SPHClassifierCV):
@@ -108,7 +111,9 @@ def tell(plan: Plan, dialect: Dialect, constants: Constants, inputs: Sequence[An
     else:
         answers, logs = dialect.first_largest(logits), _log_softmax(dialect, logits / constants["temperature"])
     # Where rounding made the answer share the largest value with another class, this lifts it by the least step.
-    lifted = dialect.largest(logs) * (1 - 2 * dialect.step)
+    # (Times 1 - 2 * step would be the same, but TorchScript takes that for 1 and leaves it out.)
+    largest = dialect.largest(logs)
+    lifted = largest - largest * (2 * dialect.step)
     return answers, dialect.where(constants["columns"] == answers, lifted, logs)
 
 
@@ -130,7 +135,7 @@ def _sph(head: SPHClassifier, temperature: float) -> tuple[Plan, dict[str, NDArr
         return np.broadcast_to(np.where(known[:, None], values, otherwise), shape).copy()
 
     return plan, {
-        "gate": np.array(head._gate),
+        "least_doubt": np.array(_least_doubt(head._gate)),
         "temperature": np.array(temperature),
         "pooled_temperature": np.array(head.temperature_),
         "center": of_known(rule.center, 0.0),
@@ -146,10 +151,19 @@ def _sph(head: SPHClassifier, temperature: float) -> tuple[Plan, dict[str, NDArr
     }
 
 
+def _least_doubt(gate: float) -> float:
+    """What the odds of all classes but the top one add up to if the certainty, 1 / (1 + doubt), is at the gate.
+
+    Low precision cannot tell a certainty of 1 - 1e-9 from 1, but a doubt of 1e-9 from none.
+    """
+    return max(1.0 / gate - 1.0, ROUNDED_OFF) if gate > 0 else np.inf
+
+
 def _tell_sph(plan: Plan, dialect: Dialect, constants: Constants, logits: Any) -> tuple[Any, Any]:
     """Gate, veto, pool and trust."""
     top = dialect.first_largest(logits)
-    certainty = 1.0 / dialect.total(dialect.exp(logits - dialect.largest(logits)))
+    odds = dialect.exp(logits - dialect.largest(logits))
+    doubt = dialect.total(dialect.where(constants["columns"] == top, constants["zero"], odds))
     gap = dialect.spread(logits) - constants["center"]
     distance = dialect.abs(gap) / dialect.where(gap > 0.0, constants["right"], constants["left"])
     scores = dialect.gather(dialect.total(dialect.power(constants["weights"] * distance, plan["power"])))
@@ -161,10 +175,11 @@ def _tell_sph(plan: Plan, dialect: Dialect, constants: Constants, logits: Any) -
     pooled = dialect.first_largest(nearness)
     trust = dialect.total(dialect.number(constants["columns"] == pooled) * constants["trusted"])
     some_left = dialect.largest(dialect.number(possible)) > 0.0
-    kept = (certainty < constants["gate"]) & some_left & (trust > 0.0)
+    kept = (doubt > constants["least_doubt"]) & some_left & (trust > 0.0)
     # A vetoed class is at most as likely as the answer; a class that pooling never answers has no probability.
     best = dialect.where(some_left, 0.0 - dialect.largest(nearness), constants["zero"])
-    beyond = dialect.where(constants["known"], dialect.maximum(scores - best, constants["zero"]), constants["infinity"])
+    beyond = dialect.where(scores > best, scores - best, constants["zero"])  # also where scores are too large to tell
+    beyond = dialect.where(constants["known"], beyond, constants["infinity"])
     pooled_logs = _log_softmax(dialect, (0.0 - beyond) / constants["pooled_temperature"])
     logs = _log_softmax(dialect, logits / constants["temperature"])
     return dialect.where(kept, pooled, top), dialect.where(kept, pooled_logs, logs)
