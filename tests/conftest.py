@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 matplotlib.use("Agg")
+os.environ.setdefault("KERAS_BACKEND", "torch")  # before anything imports keras
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("repeatable")
 

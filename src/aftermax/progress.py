@@ -19,13 +19,13 @@ class Progress:
     ----------
     what : str
         What is being done.
-    total : int
-        How many steps it takes.
+    total : int or None
+        How many steps it takes; None if nobody knows, to show how many are done.
     shown : bool or None, default=None
         Whether to show it. If None, only on a terminal, and only once it has taken two seconds.
     """
 
-    def __init__(self, what: str, total: int, shown: bool | None = None) -> None:
+    def __init__(self, what: str, total: int | None, shown: bool | None = None) -> None:
         self.what, self.total = what, total
         self.done = 0
         terminal = sys.stderr is not None and sys.stderr.isatty()
@@ -50,6 +50,9 @@ class Progress:
         if not self.shown or now < self.next_look:
             return
         self.next_look = now + REFRESH
+        if self.total is None:
+            self._write(f"{self.what}: {self.done:,} done")
+            return
         filled = WIDTH * self.done // self.total
         left = (now - self.start) / self.done * (self.total - self.done)
         bar = "━" * filled + "─" * (WIDTH - filled)

@@ -111,7 +111,7 @@ def tell(plan: Plan, dialect: Dialect, constants: Constants, inputs: Sequence[An
     else:
         answers, logs = dialect.first_largest(logits), _log_softmax(dialect, logits / constants["temperature"])
     # Where rounding made the answer share the largest value with another class, this lifts it by the least step.
-    # (Times 1 - 2 * step would be the same, but TorchScript takes that for 1 and leaves it out.)
+    # (Not times 1 - 2 * step: TorchScript takes constants that are nearly the same for one, and this for a 1.)
     largest = dialect.largest(logs)
     lifted = largest - largest * (2 * dialect.step)
     return answers, dialect.where(constants["columns"] == answers, lifted, logs)
