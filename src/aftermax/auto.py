@@ -31,7 +31,8 @@ SPH_GRID = {
 }
 SPH_WORK = 50_000_000
 FEW_TO_FOLD = 1_000  # with fewer rows than this there are twice as many folds
-MOST_VALUES, LEAST_ROWS = 5_000_000, 10_000  # logits to fit on: of more rows, if these are exceeded, a part is taken
+# Of more rows than this, or, with many classes, of more logits but no fewer rows than that, a part is fitted on.
+MOST_ROWS, MOST_VALUES, LEAST_ROWS = 50_000, 5_000_000, 10_000
 ROWS_AT_A_TIME = 1_024
 
 Answering = FoldedHead | SPHClassifier | None  # what answers; if None, softmax
@@ -95,8 +96,9 @@ class AutoHead(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Kernels have at most 600 centers and look at the 100 principal directions at most, and with more than 50 classes
-    there is one covariance for all: so time and memory grow about in proportion to rows and classes. With more than
-    10,000 rows and 5,000,000 logits (50,000 rows of 100 classes), a part of the rows is fitted on.
+    there is one covariance for all: so time and memory grow about in proportion to rows and classes. Of more than
+    50,000 rows a part is fitted on; with more than 100 classes, of more than 5,000,000 logits, but at least 10,000
+    rows.
 
     Unlike softmax's, the answers depend on a constant that is added to a row of logits: log-probabilities are not the
     same as logits. Pass the same kind to :meth:`fit` and :meth:`predict`.
@@ -172,7 +174,8 @@ class AutoHead(ClassifierMixin, BaseEstimator):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         order = content_order(checked, codes)  # so that the order of rows is no matter
         order = order[weights[order] > 0]
-        order = order[np.sort(rng.permutation(len(order))[: max(LEAST_ROWS, MOST_VALUES // checked.shape[1])])]
+        most = min(MOST_ROWS, max(LEAST_ROWS, MOST_VALUES // checked.shape[1]))
+        order = order[np.sort(rng.permutation(len(order))[:most])]
         rows = Sample(checked, codes, weights, seen)
         with one_blas_thread():
             answers, best = self._choose(rows.take(order), rng)
