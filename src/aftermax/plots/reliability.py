@@ -138,7 +138,7 @@ class ReliabilityDisplay:
     def plot(self, *, ax: Sequence[Axes] | NDArray[Any] | None = None) -> ReliabilityDisplay:
         """Draw it, in two Axes, ``ax``, or in a new figure."""
         if ax is None:
-            ax = new_figure(5.0, 6.2).subplots(2, 1, sharex=True, height_ratios=(2.6, 1))
+            ax = new_figure(5.4, 6.2).subplots(2, 1, sharex=True, height_ratios=(2.6, 1))
         above, below = self.axes_ = panels(ax, 2)
         self.figure_ = above.figure
         above.plot([0, 1], [0, 1], color=RULE, linestyle="--", linewidth=1.0, label="as promised", zorder=1)

@@ -1,0 +1,43 @@
+"""What the site takes from outside docs/: results, as they are, and the changes. Nothing is copied into a page by hand.
+
+Pages link to ``../results/...`` so that they read well on a git host. Here such links lead to the same files within the
+site, and a paragraph that is nothing but a link to a table (``results/*/*.md``) becomes that table.
+"""
+
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+TAKEN = {".csv", ".json", ".md", ".png"}
+RENAMED = {"../CHANGELOG.md": "changelog.md"}
+PICTURE = re.compile(r"^!\[([^\]]+)\]\(\.\./(results/[\w./-]+\.png)\)$", flags=re.MULTILINE)
+TABLE = re.compile(r"^\[[^\]]+\]\(\.\./(results/[\w./-]+\.md)\)$", flags=re.MULTILINE)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the results and the changes to the files of the site."""
+    for path in sorted((ROOT / "results").rglob("*")):
+        if path.suffix in TAKEN:
+            files.append(File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path)))
+    files.append(File.generated(config, "changelog.md", abs_src_path=str(ROOT / "CHANGELOG.md")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put the tables in, let pictures be opened in full, and let links to files outside docs/ stay within the site."""
+    if page.file.src_uri.startswith("results/"):
+        page.meta["hide"] = [] if "\n## " in markdown else ["toc"]
+        return markdown
+    markdown = TABLE.sub(lambda link: _table(link[1]), markdown)
+    markdown = PICTURE.sub(r"[![\1](\2)](\2)", markdown)
+    for link, name in RENAMED.items():
+        markdown = markdown.replace(f"]({link})", f"]({name})")
+    return markdown.replace("](../results/", "](results/")
+
+
+def _table(path: str) -> str:
+    return f"{(ROOT / path).read_text().strip()}\n\n<small>[{path}]({path})</small>"

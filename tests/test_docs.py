@@ -1,0 +1,266 @@
+"""README and docs: all code runs, tables and figures are those in results, links lead somewhere, the site builds.
+
+Blocks of ``python`` and ``bash`` are run, in order, in one process and one folder for each page; README's Python blocks
+share the folder but no names. A block of ``text`` right after one of these is what it prints, or some lines of it. What
+is not run is a ``console`` block, and only commands of NOT_RUN may stand there.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import typer.main
+
+import aftermax
+import aftermax.plots
+from aftermax.cli.app import app
+from aftermax.experiments.outcomes import Outcome, Results
+from aftermax.experiments.records import read_records
+from conftest import ROOT
+
+README = ROOT / "README.md"
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [README, *DOCS]
+TEXTS = {page.name: page.read_text() for page in PAGES}
+TABLES = [
+    "results/demo/table.md",
+    "results/bench/sph.md",
+    "results/bench/choosing.md",
+    "results/bench/auto.md",
+    "results/choosing/vmnist.md",
+    "results/choosing/summary.md",
+    "results/choosing/files.md",
+    "results/vmnist/claims.md",
+    "results/recipes/table.md",
+    "results/shift/summary.md",
+    "results/shift/table.md",
+    "results/money/methods.md",
+    "results/money/peers.md",
+    "results/money/targets.md",
+]
+TABLES_OF_README = ["results/demo/table.md", "results/shift/summary.md"]
+NOT_RUN = ("pip install ", "make ", "aftermax reproduce ", "aftermax bench ", "aftermax --install-completion")
+RUN = ("python", "bash")
+
+# Runs the blocks of a page; a failure names the page and the line. What each block prints comes out as JSON.
+RUNNER = """
+import contextlib, io, json, subprocess, sys
+blocks, apart, names, printed = *json.load(sys.stdin), {"__name__": "__main__"}, []
+for language, code, first, page in blocks:
+    if language == "python":
+        names = {"__name__": "__main__"} if apart else names
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile("\\n" * (first - 1) + code, page, "exec"), names)
+        printed.append(out.getvalue())
+    else:
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", code], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{page}, line {first}: exit code {done.returncode} of\\n{code}\\n{done.stdout}{done.stderr}")
+        printed.append(done.stdout + done.stderr)
+json.dump(printed, sys.stdout)
+"""
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, what is in it, the line that it starts at, and the output shown right after it."""
+
+    language: str
+    code: str
+    line: int
+    shown: str
+
+
+def blocks_of(text):
+    found = []
+    for fence in re.finditer(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE):
+        after = re.match(r"\n+```text\n(.*?)^```$", text[fence.end() :], flags=re.DOTALL | re.MULTILINE)
+        line = text[: fence.start()].count("\n") + 2
+        found.append(Block(fence[1], fence[2], line, after[1] if after else ""))
+    return found
+
+
+def with_code(pages):
+    return [page for page in pages if any(block.language in RUN for block in blocks_of(page.read_text()))]
+
+
+@pytest.mark.parametrize("page", with_code(PAGES), ids=lambda page: page.name)
+def test_the_code_on_a_page_runs_and_prints_what_is_shown(page, tmp_path):
+    blocks = [block for block in blocks_of(page.read_text()) if block.language in RUN]
+    told = [(block.language, block.code, block.line, page.name) for block in blocks]
+    scripts = str(Path(sys.executable).parent)
+    env = os.environ | {
+        "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
+        "MPLBACKEND": "Agg",
+        "KERAS_HOME": str(tmp_path / "keras"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER],
+        input=json.dumps([told, page == README]),
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "UserWarning" not in done.stderr
+    for block, printed in zip(blocks, json.loads(done.stdout), strict=True):
+        assert_shown(block, printed, page.name)
+
+
+def assert_shown(block, printed, page):
+    """Every line that is shown was printed, in this order."""
+    lines = iter(line.rstrip() for line in printed.splitlines())
+    for line in block.shown.splitlines():
+        assert line.rstrip() in lines, f"{page}, line {block.line}: {line!r} is not in\n{printed}"
+
+
+def test_what_is_not_run_is_marked_and_could_not_run():
+    for page, text in TEXTS.items():
+        assert text.count("```") == 2 * len(blocks_of(text)), f"{page}: a fence is not closed, or inside of a list"
+        assert not re.search(r"^    aftermax ", text, flags=re.MULTILINE), f"{page}: commands belong in a fence"
+        for block in blocks_of(text):
+            assert block.language in (*RUN, "console", "text"), f"{page}, line {block.line}"
+            for line in block.code.splitlines() if block.language == "console" else ():
+                assert line.startswith(tuple(f"$ {command}" for command in NOT_RUN)), f"{page}: {line}"
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", TABLES)
+def test_every_table_of_results_is_included_in_the_docs_and_some_are_in_the_readme(path):
+    link = re.compile(rf"^\[[^\]]+\]\(\.\./{path}\)$", flags=re.MULTILINE)
+    assert any(link.search(page.read_text()) for page in DOCS)
+    if path in TABLES_OF_README:
+        assert path in TEXTS["README.md"]
+        assert (ROOT / path).read_text().strip() in TEXTS["README.md"]
+
+
+def test_no_table_of_results_is_copied_into_the_docs():
+    for path in TABLES:
+        first = (ROOT / path).read_text().splitlines()[0]
+        assert [name for name, text in TEXTS.items() if first in text] in ([], ["README.md"]), path
+
+
+def test_figures_next_to_a_link_to_results_are_in_the_file_that_it_leads_to():
+    checked = 0
+    for page, text in TEXTS.items():
+        for line in text.splitlines():
+            links = re.findall(r"\]\((?:\.\./)?(results/[\w/-]+\.md)\)", line)
+            told = re.findall(r"\d+\.\d+|\d+(?= [%x] )", line) if links and line.startswith("| ") else []
+            source = "\n".join((ROOT / link).read_text() for link in links)
+            for figure in told:
+                assert figure in source, f"{page}: {figure} is not in {links}"
+            checked += len(told)
+    assert checked > 20
+
+
+def said_in(page):
+    return " ".join(TEXTS[page].split())
+
+
+def test_the_figures_in_sentences_on_the_paper_are_those_in_results():
+    results = Results(read_records(Outcome, ROOT / "results" / "vmnist" / "outcomes.csv"))
+    honest, retrained = results.gains("sph_chosen"), results.gains("retrained")
+    assert f"the honest gain is {honest[0]:+.1f} % at 100 samples, {honest[1]:+.1f} % at 200" in said_in("choosing.md")
+    assert f"at most {honest[2:].max():+.1f} % beyond" in said_in("choosing.md")
+    again = f"{retrained[0]:.0f} % fewer errors at 100 samples, and {retrained[-1]:.0f} % fewer at 50,000"
+    assert again in said_in("paper.md")
+
+
+def test_the_figures_in_sentences_on_autohead_are_those_in_results():
+    assert " ".join((ROOT / "results" / "money" / "peers.md").read_text().split()) in said_in("README.md")
+    met = re.search(r"Met: (\d+ of \d+)\.", (ROOT / "results" / "money" / "targets.md").read_text())
+    for page in ("README.md", "money.md"):
+        assert f"{met.group(1)} met" in said_in(page)
+    methods = (ROOT / "results" / "money" / "methods.md").read_text()
+    row = next(line for line in methods.splitlines() if line.startswith("| AutoHead |"))
+    cases, worse, log_loss = (row.split(" | ")[place].strip("| ") for place in (1, 5, 8))
+    assert worse == "0.0 %"
+    assert "AutoHead was significantly worse than softmax in none of them." in said_in("README.md")
+    assert f"Of the {cases} cases that were measured, none by AutoHead was significantly worse" in said_in("faq.md")
+    assert f"its log-loss is {log_loss.removeprefix('-')} lower" in said_in("faq.md")
+
+
+# ---- links -----------------------------------------------------------------------------------------------------------
+
+
+def anchors_of(text):
+    """What a git host makes of headings."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if target.startswith("https://"):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path) if path else page
+        assert found.exists(), target
+        if anchor:
+            assert anchor in anchors_of(found.read_text()), target
+
+
+# ---- completeness ----------------------------------------------------------------------------------------------------
+
+
+def test_the_reference_has_every_public_name():
+    told = set(re.findall(r"^::: ([\w.]+)$", "\n".join(TEXTS.values()), flags=re.MULTILINE))
+    names = {f"aftermax.{name}" for name in aftermax.__all__ if name != "__version__"}
+    assert names | {f"aftermax.plots.{name}" for name in aftermax.plots.__all__} <= told
+
+
+def test_every_command_is_explained():
+    for name in typer.main.get_command(app).commands:
+        assert f"aftermax {name}" in TEXTS["command-line.md"]
+
+
+def test_the_map_of_the_source_has_every_file():
+    told = (ROOT / "CONTRIBUTING.md").read_text()
+    package = ROOT / "src" / "aftermax"
+    files = [path.name for path in package.glob("*.py") if path.name != "__init__.py"]
+    folders = [f"{path.parent.name}/" for path in package.glob("*/__init__.py")]
+    assert [name for name in files + folders if f"`{name}`" not in told] == []
+
+
+def test_every_picture_in_the_gallery_is_drawn_by_the_code_next_to_it():
+    gallery = set(re.findall(r"\(\.\./results/gallery/([\w-]+\.png)\)", TEXTS["pictures.md"]))
+    assert gallery == {path.name for path in (ROOT / "results" / "gallery").glob("*.png")}
+    drawn = set(re.findall(r'savefig\("([\w-]+\.png)"', TEXTS["pictures.md"]))
+    assert gallery <= drawn
+
+
+# ---- the site --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder]
+    env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_site_builds_without_a_warning_and_fetches_nothing(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > len(DOCS)
+    for page in pages:
+        elsewhere = r'<(?:script|link|img|iframe)[^>]*(?:src|href)="?((?:https?:)?//[^" >]+)'
+        assert not re.findall(elsewhere, page.read_text()), page
+
+
+def test_tables_and_search_are_in_the_site(site):
+    assert "probmetrics" in (site / "money.html").read_text()  # from results/money/methods.md
+    assert "../results" not in (site / "money.html").read_text()
+    sections = json.loads((site / "search" / "search_index.json").read_text())["docs"]
+    assert any("gain_interval_" in section["text"] for section in sections if "reference" in section["location"])
