@@ -17,12 +17,18 @@ def bench(
     data: DataWithPhotos = None,
     scores: Annotated[
         Path | None,
-        typer.Option("--scores", help="Folder with score files of other networks (*.npz).", show_default=False),
+        typer.Option(
+            "--scores",
+            metavar="FOLDER",
+            help="Folder with score files of other networks (*.npz).",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
+            metavar="FOLDER",
             help="Folder for the results; the shift trials' are kept in its folder shift. If not given: results/money "
             "and results/shift, which 'reproduce shift' shares.",
             show_default=False,
@@ -35,14 +41,20 @@ def bench(
     redo: Annotated[
         list[str] | None,
         typer.Option(
-            "--redo", help="A method whose results are to be made anew with the code as it is now.", show_default=False
+            "--redo",
+            metavar="METHOD",
+            help="A method whose results are to be made anew with the code as it is now.",
+            show_default=False,
         ),
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Forget the results that are there already, also those of the shift trials.")
     ] = False,
 ) -> None:
-    """Is it better than what else there is? Gain, significance and time, in one table."""
+    """Is it better than what else there is?
+
+    Gain, significance and time, in one table.
+    """
     if not peers:
         raise ValueError(
             "bench needs --peers, the only benchmark so far. Speed is measured by 'make bench' in a clone."

@@ -9,9 +9,14 @@ import typer
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the table and the pictures.")] = Path("aftermax-demo"),
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder for the table and the pictures.")] = Path(
+        "aftermax-demo"
+    ),
 ) -> None:
-    """A real, offline run in under a minute, on networks that ship with the package."""
+    """A real, offline run in under a minute.
+
+    On networks that ship with the package.
+    """
     from aftermax.demo import run
 
     run(out)

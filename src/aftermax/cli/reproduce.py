@@ -15,10 +15,17 @@ if TYPE_CHECKING:
     from aftermax.experiments.datasets import MNIST
     from aftermax.experiments.money import Outcome
 
-app = typer.Typer(
-    help="Run an experiment, from the raw data to tables and figures. Interrupted, it goes on where it stopped.",
-    no_args_is_help=True,
-)
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def reproduce(context: typer.Context) -> None:
+    """Run an experiment, from the raw data to tables and figures.
+
+    Interrupted, it goes on where it stopped.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def _recipe(name: str) -> str:
@@ -31,6 +38,7 @@ Data = Annotated[
     Path | None,
     typer.Option(
         "--data",
+        metavar="FOLDER",
         help="Folder with MNIST's four IDX files. If not given: AFTERMAX_DATA, ./data, or fetched from OpenML.",
         show_default=False,
     ),
@@ -39,6 +47,7 @@ DataWithPhotos = Annotated[
     Path | None,
     typer.Option(
         "--data",
+        metavar="FOLDER",
         help="Folder with MNIST's four IDX files and, if CIFAR-10 is to be tried, its cifar-10-batches-py. If not "
         "given: AFTERMAX_DATA, or ./data; MNIST is fetched from OpenML if it is in neither.",
         show_default=False,
@@ -46,16 +55,19 @@ DataWithPhotos = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", help="Folder for the results. If not given: one in ./results.", show_default=False),
+    typer.Option(
+        "--out", metavar="FOLDER", help="Folder for the results. If not given: one in ./results.", show_default=False
+    ),
 ]
-Kept = Annotated[Path, typer.Option("--kept", help="Folder where the networks' scores are kept.")]
+Kept = Annotated[Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the networks' scores are kept.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Two sizes and two networks only, for a taste.")]
 Again = Annotated[bool, typer.Option("--again", help="Forget the results that are in the folder already.")]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Trials side by side, each on one core.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Trials side by side, each on one core.")]
 RecipeName = Annotated[
     str,
     typer.Option(
         "--recipe",
+        metavar="NAME",
         help=f"How the networks are built and trained: {', '.join(RECIPES)}.",
         callback=_recipe,
         autocompletion=lambda: list(RECIPES),
@@ -72,7 +84,10 @@ def vmnist(
     quick: Quick = False,
     again: Again = False,
 ) -> None:
-    """The paper's main experiment: 81 networks on MNIST, every method, every figure, both protocols."""
+    """The paper's main experiment, on MNIST.
+
+    81 networks, every method, every figure, both protocols.
+    """
     from aftermax.experiments import vmnist_report
     from aftermax.experiments.datasets import load_mnist
     from aftermax.experiments.networks import cases
@@ -87,7 +102,10 @@ def vmnist(
 
 @app.command()
 def recipes(data: Data = None, out: Out = None, kept: Kept = KEPT, quick: Quick = False, again: Again = False) -> None:
-    """How much the gains depend on how the networks were trained, and on how many settings were tried."""
+    """Does it matter how networks are trained?
+
+    How much the gains depend on it, and on how many settings were tried.
+    """
     from aftermax.experiments import tried
     from aftermax.experiments.datasets import load_mnist
 
@@ -103,12 +121,20 @@ def choosing(
     kept: Kept = KEPT,
     scores: Annotated[
         Path | None,
-        typer.Option("--scores", help="Folder with score files of other networks (*.npz).", show_default=False),
+        typer.Option(
+            "--scores",
+            metavar="FOLDER",
+            help="Folder with score files of other networks (*.npz).",
+            show_default=False,
+        ),
     ] = None,
     quick: Quick = False,
     again: Again = False,
 ) -> None:
-    """Is the honest choice of settings worth it? On 81 networks, and on score files."""
+    """Is the honest choice of settings worth it?
+
+    On 81 networks, and on score files.
+    """
     from aftermax.experiments import choosing, choosing_report
     from aftermax.experiments.datasets import load_mnist
 
@@ -130,7 +156,9 @@ def shift(
     again: Again = False,
     jobs: Jobs = 2,
 ) -> None:
-    """When the world changes: noise, blur, low contrast, rotation, pixelation, and few labelled rows. Every method.
+    """When the world has moved: every method.
+
+    Noise, blur, low contrast, rotation, pixelation, and few labelled rows.
 
     'aftermax bench --peers' takes its shift trials from here, and leaves here those that it runs.
     """

@@ -1,0 +1,64 @@
+"""``aftermax fit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aftermax.cli import options
+from aftermax.cli.audit import audited, print_json
+from aftermax.cli.options import HeadName
+
+if TYPE_CHECKING:
+    from aftermax import Audit
+
+
+def fit(
+    scores: options.Scores,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="Where the head is saved, as .npz.", show_default=False)
+    ],
+    as_json: options.Json = False,
+    head: options.Head = HeadName.auto,
+    class_weight: options.Weight = None,
+    classes: options.Classes = None,
+    label_column: options.LabelColumn = None,
+    labels: options.Labels = None,
+    features: options.Features = None,
+    logits_only: options.LogitsOnly = False,
+    part: options.Part = None,
+    ignore: options.Ignore = None,
+    log: options.Log = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+) -> None:
+    """Fit a head on labelled rows and save it.
+
+    It says what to expect of the head, as audit does, and keeps softmax where no gain can be proven.
+    """
+    options.check_writable(out)
+    with_features = not logits_only and head is HeadName.auto
+    asked = options.wanted(
+        part, label_column, labels, features, options.names(classes), ignore, with_features=with_features, log=log
+    )
+    found, _ = audited(scores, asked, head, class_weight, seed, jobs)
+
+    from aftermax.storage import save
+
+    save(found.head, out)
+    if as_json:
+        print_json(found.to_dict() | {"saved": str(out)})
+    else:
+        print(f"{found.verdict}\n{expectation(found)}\nSaved to {out}")
+
+
+def expectation(found: Audit) -> str:
+    """What the head is, and what it is worth."""
+    from aftermax.words import signed
+
+    if found.chosen == "softmax":
+        return "Softmax stays: the head answers as softmax does."
+    low, high = map(signed, found.gain_interval)
+    return f"Chosen: {found.chosen}. Fewer errors to expect: {signed(found.gain)} (95 % interval: {low} to {high})."
