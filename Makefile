@@ -16,7 +16,7 @@ demo: .venv/demo.installed
 	$(BIN)/aftermax demo --out results/demo
 
 test: .venv/dev.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --dist loadfile
 
 lint: .venv/dev.installed
 	$(BIN)/ruff check .
