@@ -315,6 +315,16 @@ def test_layers_that_give_no_features_are_refused(layer, message):
         collect_logits(gives(torch.zeros(2, 3)), [torch.zeros(2, 4)], layer=layer)
 
 
+def test_batches_of_different_widths_are_refused():
+    batches = [torch.zeros(2, 4), torch.zeros(2, 5)]
+    with pytest.raises(ValueError, match="Batch 1 has 5 columns of logits and batch 0 has 4: make the inputs of all"):
+        collect_logits(nn.Identity(), batches)
+
+    model = nn.Sequential(nn.Identity(), nn.AdaptiveAvgPool1d(3))
+    with pytest.raises(ValueError, match="Batch 1 has 5 columns of features and batch 0 has 4"):
+        collect_logits(model, batches, layer="0")
+
+
 def test_what_is_no_module_is_refused():
     with pytest.raises(TypeError, match=r"model is a function: pass a torch\.nn\.Module"):
         collect_logits(lambda values: values, [torch.zeros(2, 4)])

@@ -1,5 +1,7 @@
 """Files that are written whole or not at all."""
 
+import threading
+
 import pytest
 
 from aftermax.files import replacing, write_text
@@ -28,3 +30,24 @@ def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path):
         fail()
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["table.md"]
+
+
+def test_threads_that_write_the_same_file_do_not_write_into_each_others(tmp_path):
+    """Found in review: the unfinished file was the same for all threads of a process."""
+    path, found = tmp_path / "out.txt", []
+    both = threading.Barrier(2)
+
+    def write(letter):
+        with replacing(path) as unfinished:
+            unfinished.write_text(letter)
+            both.wait(timeout=10)
+            found.append((letter, unfinished.read_text()))
+            both.wait(timeout=10)
+
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [("a", "a"), ("b", "b")]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.txt"]

@@ -85,6 +85,12 @@ def test_logits_of_any_precision_are_answered_as_in_python(dtype):
     np.testing.assert_array_equal(said(Head.from_fitted(fitted("vetoes")), [logits]).argmax(axis=1), expected)
 
 
+def test_whole_numbers_are_logits_too():
+    logits = np.round(many_rows()[0][:SOME]).astype(int)
+    logs = said(Head.from_fitted(fitted("vetoes")), [logits])
+    np.testing.assert_array_equal(logs.argmax(axis=1), fitted("vetoes").predict(logits))
+
+
 def test_a_model_of_low_precision_leaves_the_head_its_own():
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
@@ -210,6 +216,14 @@ def test_what_is_no_fitted_head_is_refused():
         Head.from_fitted(SPHClassifier())
     with pytest.raises(TypeError, match="dict cannot be exported: pass a fitted AutoHead"):
         Head.from_fitted({})
+
+
+def test_bytes_as_classes_are_refused():
+    """Found in review: a loaded model had other classes in their place."""
+    rows = scores()
+    head = SPHClassifier().fit(rows.val_logits[:300], rows.val_labels[:300].astype("S"))
+    with pytest.raises(TypeError, match="Classes that are bytes cannot be saved with a model: fit the head on strings"):
+        Head.from_fitted(head)
 
 
 def test_without_keras_or_its_backend_the_error_says_what_to_do():

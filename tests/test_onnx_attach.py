@@ -114,9 +114,14 @@ def test_names_of_network_and_head_do_not_collide(sph, unseen):
     onnx.checker.check_model(model, full_check=True)
     assert agreement(model, sph, unseen[:100], inputs=unseen[:100]).same == 100
     with pytest.raises(
-        ValueError, match="has a tensor called 'label', as an output of the head is to be called: rename"
+        ValueError, match="has a tensor called 'label', as an output of the head is to be called: rename it, and attach"
     ):
         attach(small_network(np.eye(10), names=("x", "label")), sph)
+    kept = small_network(np.eye(10), names=("x", "logits"), ends_in=["Softmax"])
+    kept.graph.node[-1].output[0] = kept.graph.output[0].name = "probabilities"
+    with pytest.raises(ValueError, match=r"called 'probabilities'.* rename it, or leave it out with keep_outputs"):
+        attach(kept, sph, logits="logits", keep_outputs=True)
+    assert agreement(attach(kept, sph, logits="logits"), sph, unseen[:100], inputs=unseen[:100]).same == 100
 
 
 def test_what_is_not_needed_is_left_out_also_around_inner_graphs(sph, unseen):

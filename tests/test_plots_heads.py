@@ -243,3 +243,19 @@ def test_no_text_of_an_audit_runs_into_another_or_out_of_the_picture(size):
     logits, codes = make_rows(rows=30 * size, size=size)
     found = audit(logits, names[codes], SPHClassifier(), cv=2)
     check_texts(found.plot().figure_)
+
+
+@pytest.mark.parametrize("name", ["$0-$50", r"$\frac$", "half \ud83d a face"])
+def test_names_of_classes_are_no_formulas(name):
+    """Found in review: matplotlib takes what stands between two dollars for a formula, and may fail to read it."""
+    logits, labels = weak(rows=200)
+    classes = np.array([name, *NAMES[1:]], dtype=object)
+    head = SPHClassifier(classes=classes).fit(logits, classes[labels])
+    shown = name.replace("\ud83d", "?")
+    displays = [show.from_estimator(head, logits, classes[labels]) for show in OF_ROWS[:2]]
+    displays += [show.from_estimator(head) for show in (WeightsDisplay, ResponseArrayDisplay)]
+    for display in [*displays, ClassPairDisplay.from_estimator(head, name, "bee")]:
+        display.figure_.draw_without_rendering()
+        drawn = [text.get_text() for text in display.figure_.findobj(pyplot.Text)]
+        assert any(shown[:6] in text.replace(r"\$", "$") for text in drawn)
+        assert not any("$" in text.replace(r"\$", "") for text in drawn)

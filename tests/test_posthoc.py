@@ -362,6 +362,7 @@ def test_a_failed_fit_leaves_nothing_fitted(model):
         ({"head": AutoHead}, TypeError, r"head is the class AutoHead"),
         ({"head": "auto"}, TypeError, "head is of type str"),
         ({"cv": "prefit"}, ValueError, "leave cv out"),
+        ({"cv": iter([])}, ValueError, "cv gives no splits: pass folds, or a list of splits"),
         ({"response_method": "predict"}, ValueError, "response_method='predict' is not known"),
         ({"response_method": "decision_function", "estimator": GaussianNB()}, TypeError, "no decision_function"),
         ({"estimator": LinearRegression().fit(X, Y)}, NotFittedError, "LinearRegression has no classes_"),
@@ -412,11 +413,21 @@ def test_weights_that_a_part_cannot_take_are_spoken_about(model):
 
 
 class Recording(GaussianNB):
-    """Remembers the weights that it was fitted with."""
+    """Remembers the rows and weights that it was fitted with."""
 
     def fit(self, X, y, sample_weight=None):
-        self.weights_ = sample_weight
+        self.rows_, self.weights_ = X, sample_weight
         return super().fit(X, y, sample_weight)
+
+
+def test_weights_stay_with_their_rows_in_folds():
+    some, others = np.arange(50, 200), np.arange(200, 350)
+    splits = [(others, some), (some, others)]  # not all rows, and not from the first on
+    better = PostHocClassifier(RidgeClassifier(), Recording(), cv=splits).fit(X[VAL], Y[VAL], sample_weight=WEIGHTS)
+    np.testing.assert_array_equal(better.head_.weights_, WEIGHTS[50:350])
+    for (train, test), said in zip(splits, (better.head_.rows_[:150], better.head_.rows_[150:]), strict=True):
+        sister = RidgeClassifier().fit(X[VAL[train]], Y[VAL[train]], sample_weight=WEIGHTS[train])
+        np.testing.assert_allclose(said, sister.decision_function(X[VAL[test]]))
 
 
 @pytest.fixture

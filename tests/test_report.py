@@ -243,6 +243,29 @@ def test_the_gate_starts_at_the_heads_own_if_it_has_one(head, opened):
     assert "The gate of the head audited here is 0.6." in page.locator("main").text_content()
 
 
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (SPHClassifier(certainty=0.0), "The gate of the head audited here is 0: it pools no row."),
+        (SPHClassifierCV({"certainty": [0.6]}, cv=2, alpha=0.0), "is 0: it pools no row."),
+        (AutoHead(cv=2, alpha=0.0), "Only SPH has a gate; here softmax stays, and no row is pooled."),
+        (GaussianNB(), "Only SPH has a gate: other heads, as the one audited here, look at every row."),
+    ],
+)
+def test_the_page_says_where_there_is_no_gate(head, words):
+    logits, labels = make_rows(seed=1, rows=200)
+    page = html_report(audit(logits, labels, head), logits, labels)
+    assert words in page
+    assert '"gate":{"start":0.9,' in page
+
+
+def test_settings_changed_after_the_fit_do_not_move_the_gate():
+    logits, labels = make_rows(seed=1, rows=200)
+    found = audit(logits, labels, SPHClassifier(certainty=0.6))
+    found.head.set_params(certainty=0.3)
+    assert '"gate":{"start":0.6,' in html_report(found, logits, labels)
+
+
 def test_the_bars_of_the_histogram_hold_all_rows_and_errors(opened, digits):
     found, logits, labels = digits
     page = opened(found, logits, labels)

@@ -178,6 +178,13 @@ def test_a_correction_without_kernels_comes_back(heads, tmp_path):
     assert_same(head, saved(head, tmp_path))
 
 
+def test_arrays_lie_in_memory_as_they_did(heads, tmp_path):
+    """For products may be rounded by that."""
+    head = heads["auto with features"]
+    for one in (head, saved(head, tmp_path)):
+        assert [look.reach.flags.f_contiguous for look in one._head.looks] == [True, True]
+
+
 def test_numpy_shows_the_arrays_and_json_is_strict(heads, tmp_path):
     save(heads["sph"], tmp_path / "head.npz")
     with np.load(tmp_path / "head.npz", allow_pickle=False) as arrays:
@@ -277,3 +284,10 @@ def test_what_cannot_be_plain_is_refused_and_the_old_file_is_untouched(tmp_path)
     ):
         save(head, tmp_path / "head")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("head", b"old")]
+
+
+def test_what_is_too_large_is_not_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MOST_BYTES", 1000)
+    with pytest.raises(ValueError, match="This head is too large to be saved: a head file has at most 1,000 bytes"):
+        save(SPHClassifier().fit(*weak()), tmp_path / "head")
+    assert not list(tmp_path.iterdir())

@@ -139,6 +139,9 @@ def test_pickles_are_never_opened(content, tmp_path):
 
 def test_nothing_grows_when_it_is_read(content, tmp_path):
     assert "is compressed" in refused(repacked(content, method=zipfile.ZIP_DEFLATED), tmp_path)
+    locked = bytearray(content)
+    locked[content.index(b"PK\x01\x02") + 8] |= 1
+    assert "head.json is compressed or encrypted" in refused(bytes(locked), tmp_path)
     bomb = repacked(content, {"head.json": b" " * (2**24 + 1)}, drop=["head.json"])
     assert "head.json is larger than 16,777,216 bytes" in refused(bomb, tmp_path)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -183,6 +186,7 @@ def test_members_that_are_missing_twice_there_or_of_no_use_are_refused(content, 
         ("right", np.full((3, 3), np.inf), "the array right holds values that are not finite"),
         ("counts", np.array([1, -1, 3]), "the array counts holds values that are too low"),
         ("weights", np.full((3, 3), -1.0), "the array weights holds values that are too low"),
+        ("separation", np.full((3, 3), -1.0), "the array separation holds values that are too low"),
         ("trusted", np.ones(3), "the array trusted is of type float64: bool is needed"),
         ("trusted", np.array([0, 1, 2], dtype=np.uint8).view(bool), "trusted.npy holds what is neither true nor false"),
         ("classes", np.array([1, 1, 2]), "the array classes has a class twice"),
@@ -196,9 +200,65 @@ def test_arrays_that_do_not_fit_are_refused(name, array, what, content, tmp_path
     assert what in refused(with_array(content, name, array), tmp_path)
 
 
-@pytest.mark.parametrize("text", [b"{", b"\xff", b"[]", b'{"a": 1, "a": 2}', b'{"a": NaN}', b"[" * 100_000])
-def test_json_that_is_none_is_refused(text, content, tmp_path):
-    refused(repacked(content, {"head.json": text}, drop=["head.json"]), tmp_path)
+@pytest.mark.parametrize(
+    ("name", "change", "what"),
+    [
+        ("logits_reach", lambda array: array[:-1], "logits_reach has shape (4, 120): (5, any) is needed"),
+        ("logits_axes", lambda array: array[:-1], "logits_axes has shape (2, 3): (3, any) is needed"),
+        ("features_axes", lambda array: array[:, :-1], "features_reach has shape (4, 120): (3, any) is needed"),
+        ("logits_coefficients", lambda array: array[:, 1:], "has shape (1, 119, 3): (any, 120, 3) is needed"),
+        ("features_used", lambda array: array[1:], "features_used has shape (1,): (2,) is needed"),
+        ("logits_linear", lambda array: array[1:], "logits_linear has shape (2, 3): (3, 3) is needed"),
+        ("logits_factors", lambda array: array[1:], "logits_factors has 2 covariances: 1 or 3 are possible"),
+        ("logits_means", lambda array: array[1:], "logits_means has shape (2, 3): (3, 3) is needed"),
+    ],
+)
+def test_arrays_of_a_combination_that_do_not_fit_are_refused(name, change, what, contents, tmp_path):
+    with np.load(io.BytesIO(contents[1])) as arrays:
+        array = np.ascontiguousarray(change(arrays[name]))
+    assert what in refused(with_array(contents[1], name, array), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("which", "way", "value", "what"),
+    [
+        (0, ("certainty",), 1.5, "certainty is 1.5, which it cannot be"),
+        (0, ("veto_count",), 0, "veto_count is 0: a whole number of at least 1 is needed"),
+        (0, ("veto_count",), 2.0, "veto_count is 2.0: a whole number of at least 1 is needed"),
+        (0, ("distance_power",), 10**400, "distance_power is inf, which it cannot be"),
+        (1, ("temperature",), 0, "temperature is 0.0, which it cannot be"),
+        (1, ("width_of_features",), None, "the source of a look is 'features', which is not known"),
+        (1, ("head", "looks", 0, "depth"), -1.0, "depth is -1.0, which it cannot be"),
+        (1, ("head", "looks", 0, "gaussian_floor"), 2, "gaussian_floor is 2.0, which it cannot be"),
+        (1, ("head", "looks", 1, "source"), "logits", "the array logits_axes is missing"),
+        (1, ("candidates", 1, "name"), "softmax", "candidates has some twice, or lacks softmax or the one that is"),
+        (1, ("candidates",), [], "candidates has some twice, or lacks softmax or the one that is chosen"),
+    ],
+)
+def test_descriptions_that_do_not_fit_are_refused(which, way, value, what, contents, tmp_path):
+    with zipfile.ZipFile(io.BytesIO(contents[which])) as archive:
+        described = json.loads(archive.read("head.json"))
+    inner = described["fitted"]
+    for key in way[:-1]:
+        inner = inner[key]
+    assert inner[way[-1]] != value
+    inner[way[-1]] = value
+    assert what in refused(repacked(contents[which], described=described), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (b"{", "is damaged: Expecting property name"),
+        (b"\xff", "is damaged: 'utf-8' codec"),
+        (b"[]", "is no head file: its head.json is of another kind"),
+        (b'{"a": 1, "a": 2}', "is damaged: head.json has a field twice"),
+        (b'{"a": NaN}', "is damaged: head.json holds NaN"),
+        (b"[" * 100_000, "is damaged: maximum recursion depth exceeded"),
+    ],
+)
+def test_json_that_is_none_is_refused(text, what, content, tmp_path):
+    assert refused(repacked(content, {"head.json": text}, drop=["head.json"]), tmp_path).startswith(what)
 
 
 # ---- chance and malice -----------------------------------------------------------------------------------------------

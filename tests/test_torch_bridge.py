@@ -68,6 +68,25 @@ def test_logits_of_any_precision_are_answered_as_in_python(kind, dtype):
     np.testing.assert_array_equal(answers(Head.from_fitted(fitted(kind)), inputs), expected)
 
 
+def test_a_certainty_that_rounds_to_1_is_at_a_gate_of_1():
+    python, logits = fitted("power 4"), 6.0 * many_rows()[0][:SOME].astype(np.float64)
+    assert python.certainty == 1.0
+    assert set(python.route(logits)) >= {"softmax", "pooled"}
+    answers = Head.from_fitted(python)(torch.from_numpy(logits)).argmax(dim=1)
+    np.testing.assert_array_equal(answers, python.predict(logits))
+
+
+def test_a_row_exactly_at_the_gate_is_softmaxs():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=300)
+    logits = 0.5 * rng.normal(size=(300, 3)) + np.eye(3)[labels]
+    python = SPHClassifier(certainty=0.5, min_gain=-1.0).fit(logits, labels)
+    rows = np.array([[0.0, 0.0, -800.0], [0.0, 0.0, -30.0]])  # certainties of 0.5 and a little less
+    assert python.route(rows).tolist() == ["softmax", "pooled"]
+    logs = Head.from_fitted(python)(torch.from_numpy(rows))
+    np.testing.assert_allclose(logs.exp(), python.predict_proba(rows), atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_float32_rows_within_rounding_may_change_and_no_others(kind):
     head = Head.from_fitted(fitted(kind)).float()
@@ -237,6 +256,8 @@ def test_other_shapes_are_refused():
         with_features(logits)
     with pytest.raises(ValueError, match="fitted without features: pass logits only"):
         head(logits, features)
+    with pytest.raises(TypeError, match=r"logits are of type ndarray: pass a tensor, torch.as_tensor\(logits\)"):
+        head(logits.numpy())
 
 
 def test_what_is_no_fitted_head_is_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     unfinished.write_text("...")
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.partial")
     try:
         yield unfinished
         os.replace(unfinished, path)

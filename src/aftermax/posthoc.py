@@ -223,6 +223,8 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         cv = check_cv(5 if self.cv is None else self.cv, labels, classifier=True)
         splits = list(cv.split(indexed, labels, **routed.splitter.split))
+        if not splits:
+            raise ValueError("cv gives no splits: pass folds, or a list of splits. (A generator gives its only once.)")
         said = Parallel(n_jobs=self.n_jobs)(delayed(scored)(train, test) for train, test in splits)
         rows = np.concatenate([np.asarray(test) for _, test in splits])
         order = np.argsort(rows, kind="stable")

@@ -101,9 +101,9 @@ def collect_logits(
     if not logits:
         raise ValueError("The loader gave no batches: pass one with rows. (A generator gives its batches only once.)")
     return Collected(
-        as_logits(np.concatenate(logits)),
+        as_logits(_joined(logits, "logits")),
         np.concatenate(labels) if labels else None,
-        np.concatenate(features) if features else None,
+        _joined(features, "features") if features else None,
     )
 
 
@@ -265,3 +265,14 @@ def _as_array(values: Tensor) -> NDArray[Any]:
     """A copy, as float64 if it is that and as float32 otherwise."""
     kept = values if values.dtype == torch.float64 else values.float()
     return kept.cpu().numpy().copy()
+
+
+def _joined(parts: list[NDArray[Any]], what: str) -> NDArray[Any]:
+    """All rows in one array."""
+    for number, values in enumerate(parts):
+        if values.shape[1] != parts[0].shape[1]:
+            raise ValueError(
+                f"Batch {number} has {values.shape[1]} columns of {what} and batch 0 has {parts[0].shape[1]}: make the "
+                "inputs of all batches alike (padded to one length, say), or take what the model averages over them."
+            )
+    return np.concatenate(parts)

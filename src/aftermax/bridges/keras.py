@@ -101,6 +101,8 @@ class Head(keras.layers.Layer):
     def from_fitted(cls, head: Any, dtype: Literal["float64", "float32"] = "float64", **options: Any) -> Head:
         """The layer of a fitted :class:`~aftermax.AutoHead`, SPHClassifier or SPHClassifierCV."""
         formula = formula_of(head)
+        if formula.classes.dtype.kind == "S":
+            raise TypeError("Classes that are bytes cannot be saved with a model: fit the head on strings.")
         shapes = {name: list(values.shape) for name, values in formula.constants.items()}
         layer = cls(formula.plan, shapes, formula.classes.tolist(), formula.width, dtype=dtype, **options)
         for name, values in formula.constants.items():
@@ -119,12 +121,12 @@ class Head(keras.layers.Layer):
         inputs : tensor of shape (n_rows, K), or a list
             Logits as the head was fitted on; [logits, features] for a head that was fitted with features.
         """
-        parts = [inputs] if self.width is None else list(inputs)
+        parts = [ops.cast(some, self.compute_dtype) for some in ([inputs] if self.width is None else inputs)]
         constants = {name: ops.convert_to_tensor(values) for name, values in self._constants.items()}
         constants["columns"] = ops.cast(constants["columns"], "int32")
         if "known" in constants:
             constants["known"] = ops.cast(constants["known"], "bool")
-        return tell(self._plan, _Keras(parts[0].dtype), constants, parts)[1]
+        return tell(self._plan, _Keras(self.compute_dtype), constants, parts)[1]
 
     def compute_output_shape(self, input_shape: Any) -> tuple[int | None, int]:
         """Of inputs of this shape, or these."""

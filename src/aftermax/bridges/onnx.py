@@ -38,7 +38,8 @@ def to_onnx(head: Any, path: str | os.PathLike[str] | None = None, *, precision:
     -------
     onnx.ModelProto
         Its inputs are ``logits`` (rows, K) and, for a head that was fitted with features, ``features`` (rows, d). Its
-        outputs are ``label`` (rows,), the class itself, and ``probabilities`` (rows, K). Any number of rows will do.
+        outputs are ``label`` (rows,), the class itself, and ``probabilities`` (rows, K). Any number of rows will do,
+        from one on (onnxruntime fails on none).
 
     Notes
     -----

@@ -85,9 +85,10 @@ def _join(network: ModelProto, graph: Graph, rows: int | str | None) -> None:
     """Put the head's nodes after the network's, and its outputs before those that stay."""
     taken = _names(network.graph) & {"label", "probabilities"}
     if taken:
+        otherwise = ", or leave it out with keep_outputs=False" if network.graph.output else ", and attach again"
         raise ValueError(
-            f"The network has a tensor called {min(taken)!r}, as an output of the head is to be called: rename it, or "
-            "leave it out with keep_outputs=False."
+            f"The network has a tensor called {min(taken)!r}, as an output of the head is to be called: rename it"
+            f"{otherwise}."
         )
     network.graph.node.extend(graph.nodes)
     network.graph.initializer.extend(graph.constants)

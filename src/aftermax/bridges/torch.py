@@ -128,8 +128,10 @@ class Head(nn.Module):
             )
 
     def _check_shapes(self, inputs: list[Tensor]) -> None:
-        """Refuse what has another shape than the head was fitted on."""
+        """Refuse what is no tensor, or has another shape than the head was fitted on."""
         for name, values, columns in zip(("logits", "features"), inputs, (len(self.classes), self.width), strict=False):
+            if not isinstance(values, Tensor):
+                raise TypeError(f"{name} are of type {type(values).__name__}: pass a tensor, torch.as_tensor({name}).")
             if values.ndim != 2 or values.shape[1] != columns:
                 raise ValueError(
                     f"{name} have shape {tuple(values.shape)}, but the head was fitted on {columns} columns: pass one "

@@ -82,7 +82,7 @@ class CertaintyDisplay:
         """
         logits = logits_of(estimator, X)
         right = logits.argmax(axis=1) == label_codes(y, len(logits), estimator.classes_)
-        return cls(softmax_certainty(logits), right, gate=gate_of(estimator)).plot(n_bins=n_bins, ax=ax)
+        return cls(softmax_certainty(logits), right, gate=gate_of(estimator) or None).plot(n_bins=n_bins, ax=ax)
 
     @classmethod
     def from_predictions(

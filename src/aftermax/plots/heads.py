@@ -64,9 +64,9 @@ def _named(sph: SPHClassifier, owner: AutoHead) -> SPHClassifier:
 
 
 def gate_of(estimator: Any) -> float | None:
-    """The certainty below which a head answers in softmax's place; None where it has no such gate."""
+    """The certainty below which SPH pools, 0 where it keeps softmax; None for a head that answers without SPH."""
     sph = estimator._head if isinstance(estimator, AutoHead) else getattr(estimator, "best_estimator_", estimator)
-    return (sph._gate or None) if isinstance(sph, SPHClassifier) else None
+    return sph._gate if isinstance(sph, SPHClassifier) else None
 
 
 def logits_of(estimator: Any, X: ArrayLike) -> NDArray[np.float64]:

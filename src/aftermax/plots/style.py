@@ -27,9 +27,10 @@ NUMBERS = {2: "two", 3: "three"}
 
 
 def shortened(name: object, length: int) -> str:
-    """A class's name, cut where it would run into its neighbour's."""
-    text = str(name)
-    return text if len(text) <= length else text[: length - 1] + "…"
+    """A class's name as matplotlib takes it, cut where it would run into its neighbour's."""
+    text = str(name).encode("utf-8", "replace").decode("utf-8")
+    cut = text if len(text) <= length else text[: length - 1] + "…"
+    return cut.replace("$", r"\$")  # or what stands between two would be taken for a formula
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.audited import Audit, most_changed
+from aftermax.plots.heads import gate_of
 from aftermax.report.tables import text
 from aftermax.responses import ResponseArray
-from aftermax.sph import SPHClassifier
 
 GATE_STEPS = 200  # of the slider, from 0 to 1
 GATE = 0.9  # where it starts, if the head has none: SPHClassifier's default
@@ -29,7 +29,7 @@ def figures(
         "classes": [_named(one._asdict(), "name") for one in shown],
         "otherClasses": [_named(one._asdict(), "name") for one in rest],
         "pairs": [_named(one._asdict(), "true", "taken_for") for one in [*audit.pairs, *audit.tangled]],
-        "gate": {"start": own_gate(audit.head) or GATE} | gate_counts(certainty, wrong),
+        "gate": {"start": gate_of(audit.head) or GATE} | gate_counts(certainty, wrong),
         "reliability": reliability(certainty, wrong),
         "responses": response_rows(audit, array, first=shown[0].name),
     }
@@ -37,12 +37,6 @@ def figures(
 
 def _named(counts: dict[str, Any], *names: str) -> dict[str, Any]:
     return counts | {name: text(counts[name]) for name in names}
-
-
-def own_gate(head: Any) -> float | None:
-    """The certainty gate of a head that answers by SPH, or None."""
-    answering = getattr(head, "best_estimator_", getattr(head, "_head", head))
-    return float(answering.certainty) if isinstance(answering, SPHClassifier) else None
 
 
 def gate_counts(certainty: NDArray[np.float64], wrong: NDArray[np.bool_]) -> dict[str, Any]:

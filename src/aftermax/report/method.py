@@ -12,7 +12,8 @@ from aftermax import __version__
 from aftermax.audited import Audit
 from aftermax.auto import FEW_TO_FOLD, AutoHead
 from aftermax.paired import ALPHA, POWER
-from aftermax.report.figures import MOST_ROWS, MOST_UNITS, own_gate
+from aftermax.plots.heads import gate_of
+from aftermax.report.figures import MOST_ROWS, MOST_UNITS
 from aftermax.selection import SPHClassifierCV
 
 KNOWN_SETTINGS = {  # of the heads of aftermax; other heads' settings may hold anything, also paths
@@ -111,10 +112,12 @@ def _folds(head: AutoHead, audit: Audit) -> int:
 
 def gate_in_words(audit: Audit) -> str:
     """What the gate of the picture has to do with this head."""
-    gate = own_gate(audit.head)
-    if gate is None:
-        return "Only SPH has a gate: other heads, as the one audited here, look at every row."
-    return f"The gate of the head audited here is {gate:g}."
+    gate = gate_of(audit.head)
+    if gate is not None:
+        return f"The gate of the head audited here is {gate:g}" + ("." if gate else ": it pools no row.")
+    if audit.chosen == "softmax":
+        return "Only SPH has a gate; here softmax stays, and no row is pooled."
+    return "Only SPH has a gate: other heads, as the one audited here, look at every row."
 
 
 def _before_and_after(audit: Audit) -> str:
