@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from skorch import NeuralNetClassifier
 
-from aftermax import AutoHead, PostHocClassifier, SPHClassifier, audit
+from aftermax import AutoHead, PostHocClassifier, SPHClassifier, audit, load, save
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16.0
@@ -365,7 +365,9 @@ def test_a_failed_fit_leaves_nothing_fitted(model):
         ({"cv": iter([])}, ValueError, "cv gives no splits: pass folds, or a list of splits"),
         ({"response_method": "predict"}, ValueError, "response_method='predict' is not known"),
         ({"response_method": "decision_function", "estimator": GaussianNB()}, TypeError, "no decision_function"),
-        ({"estimator": LinearRegression().fit(X, Y)}, NotFittedError, "LinearRegression has no classes_"),
+        ({"estimator": LinearRegression().fit(X, Y)}, TypeError, "LinearRegression, no classifier"),
+        ({"estimator": LinearRegression()}, TypeError, "LinearRegression, no classifier"),
+        ({"estimator": None}, TypeError, "NoneType, no classifier"),
         ({"estimator": FrozenEstimator(LogisticRegression())}, NotFittedError, "Fit it first"),
         ({"head": AutoHead(classes=NAMES)}, ValueError, "contradict the model's"),
         ({"head": AutoHead(classes=np.arange(10)[::-1])}, ValueError, "contradict the model's"),
@@ -380,6 +382,37 @@ def test_a_head_that_is_fitted_already_can_be_frozen_too(model):
     head = AutoHead(cv=2).fit(model.decision_function(X[VAL]), Y[VAL])
     both = PostHocClassifier(model, FrozenEstimator(head)).fit(X[VAL[:50]], Y[VAL[:50]])
     np.testing.assert_array_equal(both.predict(X[TEST]), head.predict(model.decision_function(X[TEST])))
+
+
+def test_a_model_and_a_head_from_a_file_are_put_together(model, tmp_path):
+    better = PostHocClassifier(model, SPHClassifier()).fit(X[VAL], Y[VAL])
+    save(better.head_, tmp_path / "head.npz")
+    again = PostHocClassifier.from_fitted(model, load(tmp_path / "head.npz"))
+    assert again.estimator_ is model
+    assert not again.refitted_
+    assert again.n_features_in_ == 64
+    np.testing.assert_array_equal(again.predict_proba(X[TEST]), better.predict_proba(X[TEST]))
+    other = LogisticRegression().fit(X[few(4)], Y[few(4)])
+    with pytest.raises(ValueError, match="are not the model's \\(0, 1, 2, 3\\): pass the model that the head was"):
+        PostHocClassifier.from_fitted(other, better.head_)
+    with pytest.raises(NotFittedError):
+        PostHocClassifier.from_fitted(model, AutoHead())
+    with pytest.raises(NotFittedError, match="Fit it first"):
+        PostHocClassifier.from_fitted(LogisticRegression(), better.head_)
+
+
+def test_a_fitted_model_can_be_asked_before_a_head_is(model):
+    wrapped = PostHocClassifier(model, response_method="predict_proba")
+    np.testing.assert_allclose(np.exp(wrapped.logits(X[TEST])), model.predict_proba(X[TEST]).clip(1e-12))
+    with pytest.raises(NotFittedError):
+        wrapped.predict(X[TEST])
+    with pytest.raises(NotFittedError):
+        PostHocClassifier(LogisticRegression()).logits(X[TEST])
+
+
+def test_settings_of_a_head_that_is_left_out_are_refused_with_what_to_do(model):
+    with pytest.raises(ValueError, match=r"write it out, PostHocClassifier\(model, head=AutoHead\(\)\)"):
+        PostHocClassifier(model).set_params(head__alpha=0.1)
 
 
 def test_a_head_without_probabilities_says_so(model):

@@ -51,7 +51,7 @@ def test_a_single_column_is_refused_with_what_to_do_for_a_binary_model():
 
 
 def test_a_flat_array_is_refused_with_what_to_do_for_a_row_and_for_a_binary_model():
-    with pytest.raises(ValueError, match=r"got 1D array.*row.reshape\(1, -1\).*numpy.column_stack"):
+    with pytest.raises(ValueError, match=r"got 1D array.*numpy.column_stack.*row.reshape\(1, -1\)"):
         SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[0])
     with pytest.raises(ValueError, match="Expected 2D array"):
         SPHClassifier().fit(LOGITS[:, 0].tolist(), LABELS)
@@ -172,6 +172,21 @@ def test_probabilities_passed_as_logits_are_warned_of(dtype):
         assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match=hint):
         ResponseArray.fit(probabilities, LABELS)
+
+
+@pytest.mark.parametrize(("whole", "digits"), [(1, 3), (1, 2), (100, 1), (100, 0)])
+def test_rounded_probabilities_and_percentages_are_warned_of(whole, digits):
+    rounded = (whole * softmax(LOGITS, axis=1)).round(digits)
+    assert np.abs(rounded.sum(axis=1) - whole).max() > 0
+    with pytest.warns(UserWarning, match="look like probabilities"):
+        SPHClassifier().fit(rounded, LABELS)
+
+
+def test_single_rows_are_warned_of_only_if_they_sum_to_one_exactly():
+    head = SPHClassifier().fit(LOGITS, LABELS)
+    head.predict([[0.1, 0.2, 0.3, 0.41]])
+    with pytest.warns(UserWarning, match="look like probabilities"):
+        head.predict([[0.1, 0.2, 0.3, 0.4]])
 
 
 def test_the_logarithm_of_probabilities_is_not_warned_of():

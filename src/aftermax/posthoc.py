@@ -10,17 +10,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, Tags, _safe_indexing, get_tags, indexable
+from sklearn.utils import Bunch, Tags, get_tags, indexable
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from aftermax.auto import AutoHead
 from aftermax.labels import checked_labels, label_codes, listed
 from aftermax.listening import RESPONSE_METHODS, classes_of, is_fitted, logits_of, response_method_of
+from aftermax.out_of_fold import length, out_of_fold, taken
 
 
 class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -141,7 +141,36 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             logits = self._logits_of(self.estimator_, X)
             labels, rows = checked_labels(y, len(logits)), np.arange(len(logits))
         head = self._fresh_head()
-        head.fit(logits, self._as_the_model_names(labels)[rows], **_taken(routed.head.fit, rows, len(labels)))
+        head.fit(logits, self._as_the_model_names(labels)[rows], **taken(routed.head.fit, rows, len(labels)))
+        return self._answering_by(head)
+
+    @classmethod
+    def from_fitted(
+        cls,
+        estimator: Any,
+        head: Any,
+        *,
+        response_method: Literal["auto", "decision_function", "predict_proba"] = "auto",
+    ) -> PostHocClassifier:
+        """A fitted model and a head that was fitted on what it says, such as one from a file, as one classifier.
+
+        Examples
+        --------
+        >>> from aftermax import PostHocClassifier, load
+        >>> better = PostHocClassifier.from_fitted(model, load("head.npz"))  # doctest: +SKIP
+        """
+        both = cls(estimator, head, response_method=response_method)
+        both._check_settings()
+        check_is_fitted(head)
+        both._listen_to(estimator).refitted_ = False
+        if np.asarray(head.classes_).tolist() != both.classes_.tolist():
+            raise ValueError(
+                f"The head's classes ({listed(np.asarray(head.classes_).tolist())}) are not the model's "
+                f"({listed(both.classes_.tolist())}): pass the model that the head was fitted on."
+            )
+        return both._answering_by(head)
+
+    def _answering_by(self, head: Any) -> PostHocClassifier:
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -150,12 +179,14 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Any, **params: Any) -> NDArray[Any]:
         """The class of each row, by the head. ``params`` are metadata for it, if metadata routing is enabled."""
-        logits = self.logits(X)
+        check_is_fitted(self)
+        logits = self._logits_of(self.estimator_, X)
         return np.asarray(self.head_.predict(logits, **self._route("predict", params).head.predict))
 
     def predict_proba(self, X: Any, **params: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, by the head, in the order of ``classes_``."""
-        logits = self.logits(X)
+        check_is_fitted(self)
+        logits = self._logits_of(self.estimator_, X)
         if not hasattr(self.head_, "predict_proba"):
             raise AttributeError(f"{type(self.head_).__name__} has no predict_proba: use a head that has, or predict.")
         answered = self.head_.predict_proba(logits, **self._route("predict_proba", params).head.predict_proba)
@@ -164,7 +195,12 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return out
 
     def logits(self, X: Any) -> NDArray[np.float64]:
-        """What the model says, as the head sees it: a column for each of ``classes_``. For ``audit``, say."""
+        """What the model says, as the head sees it: a column for each of ``classes_``. For ``audit``, say.
+
+        A model that is fitted can be asked before a head is.
+        """
+        if not hasattr(self, "head_") and self._keeps_model():
+            return copy(self)._listen_to(self.estimator)._logits_of(self.estimator, X)
         check_is_fitted(self)
         return self._logits_of(self.estimator_, X)
 
@@ -174,6 +210,9 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for name in ("estimator", "head"):
             if isinstance(part := getattr(self, name), type):
                 raise TypeError(f"{name} is the class {part.__name__}: pass an instance, {part.__name__}().")
+        with suppress(AttributeError):  # a model of somebody's own has no tags
+            if self.estimator is None or is_regressor(self.estimator):
+                raise TypeError(f"estimator is of type {type(self.estimator).__name__}, no classifier: pass one.")
         if self.head is not None and not all(hasattr(self.head, name) for name in ("fit", "predict", "get_params")):
             raise TypeError(
                 f"head is of type {type(self.head).__name__}: pass a classifier with fit, predict and get_params, as "
@@ -196,10 +235,11 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return True
         return self.cv is None and is_fitted(self.estimator)
 
-    def _listen_to(self, model: Any) -> None:
+    def _listen_to(self, model: Any) -> PostHocClassifier:
         """Settle which model is asked, for what, and which classes its columns are."""
         self.estimator_, self.classes_ = model, classes_of(model)
         self.response_method_ = response_method_of(model, self.response_method, len(self.classes_))
+        return self
 
     def _logits_of(self, model: Any, X: Any) -> NDArray[np.float64]:
         return logits_of(model, self.response_method_, X, len(self.classes_))
@@ -207,28 +247,21 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _refit(self, X: Any, y: ArrayLike, routed: Bunch) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.intp]]:
         """Fit the model; and what sister models say of rows that they have not seen, all labels, and which rows."""
         (indexed,) = indexable(X)
-        labels = checked_labels(y, _length(indexed))
+        labels = checked_labels(y, length(indexed))
         self._listen_to(clone(self.estimator).fit(indexed, labels, **routed.estimator.fit))
-
-        def scored(train: NDArray[np.intp], test: NDArray[np.intp]) -> NDArray[np.float64]:
-            params = _taken(routed.estimator.fit, train, len(labels))
-            sister = clone(self.estimator).fit(_safe_indexing(indexed, train), labels[train], **params)
-            unseen = [name for name in self.classes_.tolist() if name not in np.asarray(sister.classes_).tolist()]
-            if unseen:
-                raise ValueError(
-                    f"Without one of the folds there are no rows of {listed(unseen)}: pass at least two rows of each "
-                    "class, and folds that spread each class, as cv=5 does; or fit the model on other rows first."
-                )
-            return self._logits_of(sister, _safe_indexing(indexed, test))
-
         cv = check_cv(5 if self.cv is None else self.cv, labels, classifier=True)
         splits = list(cv.split(indexed, labels, **routed.splitter.split))
-        if not splits:
-            raise ValueError("cv gives no splits: pass folds, or a list of splits. (A generator gives its only once.)")
-        said = Parallel(n_jobs=self.n_jobs)(delayed(scored)(train, test) for train, test in splits)
-        rows = np.concatenate([np.asarray(test) for _, test in splits])
-        order = np.argsort(rows, kind="stable")
-        return np.concatenate(said)[order], labels, rows[order]
+        logits, rows = out_of_fold(
+            self.estimator,
+            indexed,
+            labels,
+            splits,
+            lambda model, some: self._logits_of(model, some),
+            self.classes_,
+            routed.estimator.fit,
+            self.n_jobs,
+        )
+        return logits, labels, rows
 
     # ---- the head ----------------------------------------------------------------------------------------------------
 
@@ -260,6 +293,13 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "rows, or name the classes as the model does; where labels were encoded to train it, encode these too."
             )
         return np.asarray(self.classes_[label_codes(labels, len(labels), self.classes_)])
+
+    def set_params(self, **params: Any) -> PostHocClassifier:
+        """Set settings, also those of the parts (``head__alpha``)."""
+        if self.head is None and params.get("head") is None and any(name.startswith("head__") for name in params):
+            raise ValueError("There is no head to set up: write it out, PostHocClassifier(model, head=AutoHead()).")
+        with_params: PostHocClassifier = super().set_params(**params)
+        return with_params
 
     # ---- what scikit-learn asks for ----------------------------------------------------------------------------------
 
@@ -332,15 +372,3 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _routing() -> bool:
     return bool(get_config()["enable_metadata_routing"])
-
-
-def _length(rows: Any) -> int:
-    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
-
-
-def _taken(params: dict[str, Any], rows: NDArray[np.intp], length: int) -> dict[str, Any]:
-    """Of what there is for each row, the part for these rows; other metadata as they are."""
-    return {
-        name: _safe_indexing(value, rows) if hasattr(value, "__len__") and _length(value) == length else value
-        for name, value in params.items()
-    }

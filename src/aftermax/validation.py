@@ -15,6 +15,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 PROBABILITY_TOLERANCE = 1e-3
 ROWS_LOOKED_AT = 1000
+PROBABILITIES_TOLD = (
+    "logits look like probabilities: no value is negative, and every row sums to 1 (or to 100, in percent). Pass what "
+    "the model says before softmax; if all you have is probabilities p, pass numpy.log(numpy.clip(p, 1e-12, None))."
+)
 # What SPH's settings may be that are numbers. A window around a certainty may reach beyond what certainties can be.
 RANGES = {
     "certainty": (0.0, 1.0),
@@ -46,8 +50,8 @@ def as_logits(
     shape: tuple[int, ...] = getattr(logits, "shape", ())
     if len(shape) == 1:
         raise ValueError(
-            f"Expected 2D array, got 1D array of shape {shape} as logits: one column for each class is needed. Reshape "
-            f"your data: for one row pass row.reshape(1, -1). {BINARY}"
+            f"Expected 2D array, got 1D array of shape {shape} as logits: one column for each class is needed. "
+            f"{BINARY} Reshape your data if it is one row: row.reshape(1, -1)."
         )
     width = getattr(estimator, "n_features_in_", None)
     if not reset and len(shape) == 2 and shape[1] != width:
@@ -68,13 +72,8 @@ def as_logits(
         raise ValueError(
             f"logits have 1 column (n_features = 1): one column for each class is needed, so at least two. {BINARY}"
         )
-    if _look_like_probabilities(checked):
-        warnings.warn(
-            "logits look like probabilities: every row is in [0, 1] and sums to 1. Pass what the model says before "
-            "softmax; if all you have is probabilities p, pass numpy.log(numpy.clip(p, 1e-12, None)).",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
+    if look_like_probabilities(checked):
+        warnings.warn(PROBABILITIES_TOLD, UserWarning, stacklevel=stacklevel)
     return np.asarray(checked)
 
 
@@ -135,11 +134,18 @@ def as_weights(weights: ArrayLike | None, rows: int) -> NDArray[np.float64]:
     return values
 
 
-def _look_like_probabilities(logits: NDArray[Any]) -> bool:
-    """Whether rows in [0, 1] that sum to 1 are all there is, judged by rows spread over the whole."""
+def look_like_probabilities(logits: NDArray[Any]) -> bool:
+    """Whether rows that sum to 1 or to 100 are all there is, judged by rows spread over the whole.
+
+    Rounded to two digits, a row of K may be off by K / 200. Few rows may come near by chance: they must sum exactly.
+    """
     rows = logits[:: max(1, len(logits) // ROWS_LOOKED_AT)].astype(np.float64)
-    inside = (rows >= 0).all() and (rows <= 1).all()
-    return bool(inside and (np.abs(rows.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE).all())
+    rounding = min(rows.shape[1] / 200, 0.1) if len(rows) >= 20 else 0
+    off = max(PROBABILITY_TOLERANCE, rounding)
+    if not ((rows >= 0).all() and (rows <= 101).all()):
+        return False
+    sums = rows.sum(axis=1)
+    return any(bool((np.abs(sums / whole - 1) <= off).all()) for whole in (1, 100))
 
 
 # ---- settings --------------------------------------------------------------------------------------------------------
