@@ -1,7 +1,7 @@
 # Every target sets up what it needs in .venv, from nothing. Exact versions are in constraints.txt.
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 SOURCES := pyproject.toml constraints.txt
 # For the experiments: a folder with MNIST's IDX files (if none, it is fetched) and, for two of them, CIFAR-10's batches;
 # and, if there is one, a folder with other networks' score files.
@@ -16,7 +16,7 @@ demo: .venv/demo.installed
 	$(BIN)/aftermax demo --out results/demo
 
 test: .venv/dev.installed
-	$(BIN)/python -m pytest --numprocesses logical --dist loadfile
+	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
 lint: .venv/dev.installed
 	$(BIN)/ruff check .

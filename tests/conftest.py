@@ -16,6 +16,14 @@ settings.load_profile("repeatable")
 ROOT = Path(__file__).resolve().parent.parent
 
 
+SLOWEST = ("test_docs", "test_vmnist", "test_sklearn_contract", "test_cli_predict", "test_auto")
+
+
+def pytest_collection_modifyitems(items):
+    """The slowest files first, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: item.path.stem not in SLOWEST)
+
+
 def make_rows(seed=0, rows=400, size=5, home=2.0, noise=1.0, labels=None):
     """Logits as a so-so network gives them: each class has its own mean response in every unit."""
     centers = np.random.default_rng(1000 + size).normal(size=(size, size)) + home * np.eye(size)

@@ -49,7 +49,7 @@ def log_loss(probabilities, labels):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return AutoHead().fit(*weak())
+    return AutoHead(cv=2).fit(*weak())
 
 
 # ---- the choice ------------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def test_it_finds_the_gain_proves_it_and_keeps_it_on_new_rows(fitted):
 
 def test_on_a_real_network_it_beats_what_sph_finds():
     scores = load_vmnist(500)
-    head = AutoHead().fit(scores.val_logits[:800], scores.val_labels[:800])
+    head = AutoHead(cv=2).fit(scores.val_logits[:800], scores.val_labels[:800])
     assert head.chosen_ == "combination"
     assert gain_on(head, scores.test_logits, scores.test_labels) > 0.25
     assert head.candidates_["combination"].gain > head.candidates_["sph"].gain
@@ -75,7 +75,7 @@ def test_on_a_real_network_it_beats_what_sph_finds():
 @pytest.mark.parametrize("seed", range(6))
 def test_where_softmax_is_right_it_stays(seed):
     logits, labels = honest(seed=seed)
-    head = AutoHead(alpha=0.01).fit(logits, labels)
+    head = AutoHead(cv=2, alpha=0.01).fit(logits, labels)
     assert head.chosen_ == "softmax"
     np.testing.assert_array_equal(head.predict(logits), logits.argmax(axis=1))
 
@@ -91,7 +91,7 @@ def test_the_guard_lets_chance_pass_no_more_often_than_it_says():
 
 
 def test_nothing_short_of_proof_is_enough():
-    head = AutoHead(alpha=0.0).fit(*weak())
+    head = AutoHead(cv=2, alpha=0.0).fit(*weak())
     assert head.chosen_ == "softmax"
     assert head.gain_ > 0.1
     logits, _ = weak(seed=3)
@@ -139,7 +139,7 @@ def test_sph_is_taken_where_it_is_better_than_the_combination(monkeypatch):
     """The combination is kept from learning anything; then SPH has the field."""
     monkeypatch.setattr(module, "try_out", without_corrections(module.try_out))
     logits, labels = weak(rows=600)
-    head = AutoHead().fit(logits, labels)
+    head = AutoHead(cv=2).fit(logits, labels)
     assert head.chosen_ == "sph"
     assert head.gain_ == head.candidates_["sph"].gain > 0
     assert gain_on(head, *weak(rows=2000, seed=2)) > 0.1
@@ -167,7 +167,7 @@ def test_sph_that_would_answer_as_softmax_is_never_chosen():
 def test_with_sph_chosen_probabilities_are_no_worse_than_with_a_temperature(monkeypatch):
     monkeypatch.setattr(module, "try_out", without_corrections(module.try_out))
     logits, labels = weak(rows=600)
-    head = AutoHead().fit(4 * logits, labels)
+    head = AutoHead(cv=2).fit(4 * logits, labels)
     assert head.chosen_ == "sph"
     new, truth = weak(rows=3000, seed=2)
     scaled = 4 * new / head._temperature
@@ -191,7 +191,7 @@ def test_probabilities_are_calibrated_and_agree_with_the_answers(fitted):
 
 def test_where_softmax_stays_probabilities_are_those_of_temperature_scaling():
     logits, labels = honest()
-    head = AutoHead(alpha=0.0).fit(4 * logits, labels)
+    head = AutoHead(cv=2, alpha=0.0).fit(4 * logits, labels)
     probabilities = head.predict_proba(4 * logits)
     expected = np.exp(4 * logits / head._temperature)
     np.testing.assert_allclose(probabilities, expected / expected.sum(axis=1, keepdims=True))
@@ -202,7 +202,7 @@ def test_where_softmax_stays_probabilities_are_those_of_temperature_scaling():
 def test_equal_logits_get_the_same_answer_from_both(fitted):
     rows = np.zeros((3, 5))
     np.testing.assert_array_equal(fitted.predict_proba(rows).argmax(axis=1), fitted.predict(rows))
-    kept = AutoHead(alpha=0.0).fit(*weak())
+    kept = AutoHead(cv=2, alpha=0.0).fit(*weak())
     np.testing.assert_array_equal(kept.predict(rows), [0, 0, 0])
     np.testing.assert_array_equal(kept.predict_proba(rows).argmax(axis=1), [0, 0, 0])
 
@@ -212,9 +212,9 @@ def test_equal_logits_get_the_same_answer_from_both(fitted):
 
 def test_any_number_of_jobs_and_any_order_of_rows_give_the_same(fitted):
     logits, labels = weak()
-    alone = AutoHead(n_jobs=1).fit(logits, labels)
+    alone = AutoHead(cv=2, n_jobs=1).fit(logits, labels)
     order = np.random.default_rng(0).permutation(len(labels))
-    shuffled = AutoHead().fit(logits[order], labels[order])
+    shuffled = AutoHead(cv=2).fit(logits[order], labels[order])
     new, _ = weak(rows=3000, seed=4)
     for other in (alone, shuffled):
         assert [getattr(other, name) for name in GIVEN] == [getattr(fitted, name) for name in GIVEN]
@@ -235,7 +235,7 @@ def test_rows_are_answered_one_by_one_as_all_at_once(fitted):
 
 
 def test_another_random_state_divides_the_rows_anew(fitted):
-    assert AutoHead(random_state=1).fit(*weak()).gain_interval_ != fitted.gain_interval_
+    assert AutoHead(cv=2, random_state=1).fit(*weak()).gain_interval_ != fitted.gain_interval_
 
 
 # ---- features, weights -----------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def with_features(rows=400, seed=1):
 
 
 def test_features_are_used_where_they_help():
-    head = AutoHead().fit(*with_features())
+    head = AutoHead(cv=2).fit(*with_features())
     logits, labels, features = with_features(rows=2000, seed=2)
     assert head.chosen_ == "combination"
     assert gain_on(head, logits, labels, features) > 0.3
@@ -283,7 +283,7 @@ def test_features_must_come_with_the_rows_if_they_came_with_fit():
 def test_features_that_cannot_be_used_are_refused(features, message):
     logits, labels = honest(rows=60)
     with pytest.raises(ValueError, match=message):
-        AutoHead().fit(logits, labels, features)
+        AutoHead(cv=2).fit(logits, labels, features)
 
 
 def imbalanced(rows, seed):
@@ -366,7 +366,7 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 def test_few_rows_are_enough_to_keep_softmax(rows, size):
     logits, _ = honest(rows=rows, size=size)
     labels = np.arange(rows) % 2
-    head = AutoHead(classes=np.arange(size)).fit(logits, labels)
+    head = AutoHead(cv=2, classes=np.arange(size)).fit(logits, labels)
     probabilities = head.predict_proba(logits)
     assert np.isfinite(probabilities).all()
     np.testing.assert_array_equal(probabilities.argmax(axis=1), head.predict(logits))
@@ -376,7 +376,7 @@ def test_few_rows_are_enough_to_keep_softmax(rows, size):
 def test_classes_that_are_missing_or_rare_stay_possible():
     logits, labels = make_rows(rows=400, size=8, home=6.0)
     kept = (labels != 3) & ((labels != 5) | (np.cumsum(labels == 5) <= 2))
-    head = AutoHead(classes=np.arange(8)).fit(logits[kept], labels[kept])
+    head = AutoHead(cv=2, classes=np.arange(8)).fit(logits[kept], labels[kept])
     new, truth = make_rows(seed=9, rows=800, size=8, home=6.0)
     before, after = (np.mean(answers[truth == 3] == 3) for answers in (new.argmax(axis=1), head.predict(new)))
     assert after > 0.5 * before > 0
@@ -387,7 +387,7 @@ def test_rare_classes_are_warned_about_where_softmax_goes():
     logits, labels = weak(rows=400)
     kept = (labels != 2) | (np.cumsum(labels == 2) <= 3)
     with pytest.warns(UserWarning, match="Fewer than 10 labelled rows: 2"):
-        head = AutoHead().fit(logits[kept], labels[kept])
+        head = AutoHead(cv=2).fit(logits[kept], labels[kept])
     assert head.chosen_ != "softmax"
 
 
@@ -402,7 +402,7 @@ def test_many_classes_take_no_longer_than_they_must():
 def test_a_masked_class_stays_masked_and_disturbs_nothing(fitted):
     logits, labels = weak()
     masked = np.column_stack([logits, np.full(len(logits), -1e4)])
-    head = AutoHead(classes=np.arange(6)).fit(masked, labels)
+    head = AutoHead(cv=2, classes=np.arange(6)).fit(masked, labels)
     new, truth = weak(rows=2000, seed=2)
     answers = head.predict(np.column_stack([new, np.full(len(new), -1e4)]))
     assert (answers != 5).all()
@@ -413,18 +413,18 @@ def test_of_very_many_rows_a_part_is_fitted_on(monkeypatch):
     monkeypatch.setattr(module, "LEAST_ROWS", 300)
     monkeypatch.setattr(module, "MOST_VALUES", 10)
     logits, labels = weak(rows=900)
-    head = AutoHead().fit(logits, labels)
+    head = AutoHead(cv=2).fit(logits, labels)
     assert head.held_out_.shape == (900,)
     assert np.mean(head.held_out_ == labels) > np.mean(logits.argmax(axis=1) == labels) + 0.05
     assert sum((head.candidates_["combination"].wins, head.candidates_["combination"].losses)) < 300
-    kept = AutoHead(alpha=0.0).fit(logits, labels)  # softmax stays; what is held out is still the best candidate's
+    kept = AutoHead(cv=2, alpha=0.0).fit(logits, labels)  # softmax stays; held out is still the best candidate
     np.testing.assert_array_equal(kept.held_out_, head.held_out_)
 
 
 def test_labels_may_be_words_and_columns_may_have_headings(fitted):
     logits, labels = weak()
     names = np.array(["ant", "bee", "cat", "dog", "eel"])
-    head = AutoHead().fit(pd.DataFrame(logits, columns=names), names[labels])
+    head = AutoHead(cv=2).fit(pd.DataFrame(logits, columns=names), names[labels])
     np.testing.assert_array_equal(head.classes_, names)
     np.testing.assert_array_equal(head.feature_names_in_, names)
     np.testing.assert_array_equal(head.predict(pd.DataFrame(logits, columns=names)), names[fitted.predict(logits)])
