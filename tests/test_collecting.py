@@ -315,6 +315,27 @@ def test_layers_that_give_no_features_are_refused(layer, message):
         collect_logits(gives(torch.zeros(2, 3)), [torch.zeros(2, 4)], layer=layer)
 
 
+def test_a_layer_that_is_not_named_is_refused(network):
+    for layer, named in (
+        (network.fc, "a Linear: pass its name, layer='fc'"),
+        (nn.ReLU(), "name, as in model.named_mod"),
+    ):
+        with pytest.raises(TypeError, match=f"layer is .*{named}"):
+            collect_logits(network, [], layer=layer)
+    with pytest.raises(TypeError, match="layer is a int: pass its name, layer='0'"):
+        collect_logits(nn.Sequential(nn.Linear(4, 3)), [], layer=0)
+
+
+def test_a_dataset_in_place_of_a_loader_is_refused(network, unseen):
+    with pytest.raises(
+        TypeError,
+        match=r"loader is a TensorDataset, which gives single rows: pass torch.utils.data.DataLoader\(dataset",
+    ):
+        collect_logits(network, TensorDataset(*unseen))
+    batches = Stream([unseen[0][:5]], [unseen[1][:5]])
+    assert collect_logits(network, batches).logits.shape == (5, 10)  # one that gives batches will do
+
+
 def test_batches_of_different_widths_are_refused():
     batches = [torch.zeros(2, 4), torch.zeros(2, 5)]
     with pytest.raises(ValueError, match="Batch 1 has 5 columns of logits and batch 0 has 4: make the inputs of all"):

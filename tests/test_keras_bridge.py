@@ -13,6 +13,7 @@ import torch
 from sklearn.exceptions import NotFittedError
 
 from aftermax import AutoHead, SPHClassifier
+from aftermax.bridges import keras as bridge
 from aftermax.bridges.keras import Head
 from bridge_heads import KINDS, WORDS, fitted, inputs_of, many_rows, scores
 
@@ -83,6 +84,15 @@ def test_logits_of_any_precision_are_answered_as_in_python(dtype):
     logits = keras.ops.cast(many_rows()[0][:SOME], dtype)
     expected = fitted("vetoes").predict(keras.ops.convert_to_numpy(keras.ops.cast(logits, "float64")))
     np.testing.assert_array_equal(said(Head.from_fitted(fitted("vetoes")), [logits]).argmax(axis=1), expected)
+
+
+def test_a_backend_without_float64_has_its_answers_lifted_as_float32_needs_it(monkeypatch):
+    """Found on JAX without x64: the largest log-probability was shared, and argmax took the first."""
+    seen, cast = [], bridge.ops.cast
+    monkeypatch.setattr(bridge.ops, "cast", lambda value, kind: cast(value, "float32" if kind == "float64" else kind))
+    monkeypatch.setattr(bridge, "tell", lambda *told: (seen.append(told[1].step), told[3][0]))
+    Head.from_fitted(fitted("vetoes"))(many_rows()[0][:5])
+    assert seen == [np.finfo(np.float32).eps]
 
 
 def test_whole_numbers_are_logits_too():
@@ -195,14 +205,51 @@ def test_the_shape_of_what_comes_out_is_known_beforehand():
 def test_other_shapes_are_refused():
     head, with_features = Head.from_fitted(fitted("vetoes")), Head.from_fitted(fitted("features"))
     logits, features = inputs_of("features", 20)
-    for wrong in (logits[:, :9], logits[0], [logits, features]):
-        with pytest.raises(ValueError, match="head"):
-            head(wrong)
-    for wrong in (logits, [logits, features[:, :3]]):
-        with pytest.raises(ValueError, match="head"):
-            with_features(wrong)
+    for layer, wrong in ((head, logits[:, :9]), (head, logits[0]), (with_features, [logits, features[:, :3]])):
+        with pytest.raises(ValueError, match="expected"):
+            layer(wrong)
+    for wrong in ([logits], [logits, features], [[logits, features]]):
+        with pytest.raises(ValueError, match=r"fitted without features: pass logits only, head\(logits\)"):
+            head(*wrong, *wrong[:1])
+    for wrong in ([logits], [logits, features], [[logits]]):
+        with pytest.raises(
+            ValueError, match=r"with features \(6 columns\): pass both as one list, head\(\[logits, features\]\)"
+        ):
+            with_features(*wrong)
     with pytest.raises(ValueError, match="expected axis -1 of input shape to have value 10"):
         head(keras.Input((9,)))
+
+
+@pytest.mark.parametrize(
+    "ends_in_softmax",
+    [
+        lambda rows: keras.layers.Dense(10, activation="softmax")(rows),
+        lambda rows: keras.layers.Activation("softmax")(rows),
+        lambda rows: keras.layers.Softmax()(rows),
+        lambda rows: keras.ops.softmax(rows),
+        lambda rows: keras.Sequential([keras.Input((10,)), keras.layers.Dense(10, activation="softmax")])(rows),
+    ],
+)
+def test_a_model_that_ends_in_softmax_is_warned_about(ends_in_softmax):
+    rows = keras.Input((10,))
+    with pytest.warns(UserWarning, match="logits look like probabilities") as caught:
+        Head.from_fitted(fitted("vetoes"))(ends_in_softmax(rows))
+    assert caught[0].filename == __file__
+
+
+def test_rows_that_are_probabilities_are_warned_about_once():
+    logits, head = many_rows()[0][:50], Head.from_fitted(fitted("vetoes"))
+    likely = keras.ops.softmax(logits)
+    with pytest.warns(UserWarning, match="Pass what the model says before softmax"):
+        head(likely)
+    head(likely)  # a second warning would be an error
+    used = Head.from_fitted(fitted("vetoes"))
+    used(logits)
+    used(likely)  # the first rows were in order
+    images = keras.Input((10,))
+    linear = keras.Sequential([keras.Input((10,)), keras.layers.Dense(10)])
+    for layer in (linear, keras.layers.Dense(10), keras.ops.log_softmax):
+        Head.from_fitted(fitted("vetoes"))(layer(images))
 
 
 def test_low_precision_is_refused():
@@ -216,6 +263,8 @@ def test_what_is_no_fitted_head_is_refused():
         Head.from_fitted(SPHClassifier())
     with pytest.raises(TypeError, match="dict cannot be exported: pass a fitted AutoHead"):
         Head.from_fitted({})
+    with pytest.raises(TypeError, match="head is a path: load it first"):
+        Head.from_fitted("head.npz")
 
 
 def test_bytes_as_classes_are_refused():

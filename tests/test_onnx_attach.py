@@ -85,13 +85,15 @@ def test_a_network_that_takes_so_many_rows_only(sph, unseen):
         agreement(model, sph, unseen[:7], inputs=unseen[:7])
 
 
-def test_a_network_that_ends_in_softmax_is_warned_about(sph, unseen):
+def test_a_network_that_ends_in_softmax_is_refused_unless_its_probabilities_are_named(sph, unseen, tmp_path):
+    message = r"come from a Softmax, and the head takes logits: name the tensor before it, logits=... \('logits'\)"
     for ends_in in (["Softmax"], ["Softmax", "Identity"]):
         network = small_network(np.eye(10), ends_in=ends_in)
-        with pytest.warns(
-            UserWarning, match=r"come from a Softmax.*pass the tensor before it, logits='logits'"
-        ) as caught:
-            attach(network, sph)
+        with pytest.raises(ValueError, match=message):
+            attach(network, sph, tmp_path / "out.onnx")
+        assert not (tmp_path / "out.onnx").exists()
+        with pytest.warns(UserWarning, match=message) as caught:
+            attach(network, sph, logits=network.graph.output[0].name)
         assert caught[0].filename == __file__
         model = attach(network, sph, logits="logits")
         assert "Softmax" not in {node.op_type for node in model.graph.node}
@@ -273,12 +275,33 @@ def test_tensors_that_do_not_fit_are_refused(sph):
 def test_features_that_do_not_fit_are_refused():
     logits, labels = make_rows(size=10)
     head = AutoHead(alpha=0.0, cv=2).fit(logits, labels, features=logits[:, :4])
-    with pytest.raises(ValueError, match=r"fitted with features: name the tensor that has them, features=... \(4 col"):
+    with pytest.raises(
+        ValueError,
+        match=r"^This head was fitted with features: say which has the features, features=... \(4 columns\)\.$",
+    ):
         attach(small_network(np.eye(10)), head)
     with pytest.raises(ValueError, match=r"'x' is float of shape \(n, 10\): 10 columns, .* features with 4 columns"):
         attach(small_network(np.eye(10)), head, features="x")
     with pytest.raises(ValueError, match="no tensor called 'pool' for the features"):
         attach(small_network(np.eye(10)), head, features="pool")
+
+
+def test_names_of_logits_and_features_are_asked_for_at_once():
+    logits, labels = make_rows(size=10)
+    head = AutoHead(alpha=0.0, cv=2).fit(logits, labels, features=logits)
+    network = small_network(np.eye(10), ends_in=["Relu", "Neg"])
+    network.graph.output.append(value("n", 10, "logits"))
+    with pytest.raises(
+        ValueError, match=r"^The network has 2 outputs, and this head was fitted with features: say "
+    ) as told:
+        attach(network, head)
+    assert str(told.value).endswith(
+        "say which has the logits, logits=... ('end1' is float of shape (n, 10), 'logits' is float of shape (n, 10)), "
+        "and which has the features, features=... (10 columns, as 'end1', 'end0', 'logits', 'x')."
+    )
+    with pytest.raises(ValueError, match=r"^This head was fitted with features: say which has the features"):
+        attach(network, head, logits="logits")
+    attach(network, head, logits="logits", features="end0")
 
 
 def test_files_that_are_no_models_are_refused(sph, tmp_path):
@@ -295,6 +318,8 @@ def test_files_that_are_no_models_are_refused(sph, tmp_path):
         attach(tmp_path / "none.onnx", sph)
     with pytest.raises(TypeError, match=r"model is a Digits: pass the path of an \.onnx file"):
         attach(Digits(), sph)
+    with pytest.raises(TypeError, match=r"head is a path: load it first, aftermax.load\('head.npz'\)"):
+        attach(path, "head.npz")
     assert [entry.name for entry in tmp_path.iterdir()] == ["network.onnx"]
 
 

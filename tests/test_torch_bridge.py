@@ -2,8 +2,10 @@
 
 import copy
 import io
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -142,25 +144,96 @@ def test_many_classes_do_not_need_memory_for_all_rows_at_once(monkeypatch):
 # ---- as a module -----------------------------------------------------------------------------------------------------
 
 
-def test_a_state_dict_carries_all_of_a_head_into_another_and_is_plain_data():
+def test_a_state_dict_carries_all_of_a_head_into_another_and_is_tensors_only():
     kinds = (("vetoes", "power 1.5"), ("power 0", "power 4"), ("combination", "combination"), ("softmax", "softmax"))
     for source, target in ((fitted(one), fitted(other)) for one, other in kinds):
         file = io.BytesIO()
-        torch.save(Head.from_fitted(source).state_dict(), file)
+        state = Head.from_fitted(source).state_dict()
+        assert all(isinstance(value, torch.Tensor) for value in state.values())  # as safetensors needs them
+        torch.save(state, file)
         file.seek(0)
         head = Head.from_fitted(target)
         head.load_state_dict(torch.load(file, weights_only=True))
         np.testing.assert_array_equal(answers(head, tensors("vetoes")), source.predict(many_rows()[0][:SOME]))
-    with pytest.raises(RuntimeError, match="center"):
-        Head.from_fitted(fitted("combination")).load_state_dict(Head.from_fitted(fitted("vetoes")).state_dict())
 
 
-def test_a_head_that_took_over_a_state_has_its_classes_too():
-    logits, labels = scores().val_logits[:600], scores().val_labels[:600]
-    named = SPHClassifier(classes=WORDS).fit(logits, WORDS[labels])
-    head = Head.from_fitted(SPHClassifier().fit(logits, labels))
-    head.load_state_dict(Head.from_fitted(named).state_dict())
-    np.testing.assert_array_equal(answers(head, tensors("vetoes")), named.predict(many_rows()[0][:SOME]))
+@pytest.mark.parametrize(
+    "classes",
+    [
+        WORDS,
+        WORDS.astype(object),
+        np.array([1, 2, 3, "four", "five", 6, 7, 8, 9, 10], dtype=object),
+        np.arange(10, dtype=np.uint8),
+        np.arange(10) / 4,
+    ],
+)
+def test_a_head_that_took_over_a_state_has_its_classes_too(classes):
+    source, head = (Head.from_fitted(fitted("vetoes")) for _ in range(2))
+    source.classes = classes
+    head.load_state_dict(source.state_dict())
+    assert head.classes.dtype == classes.dtype
+    assert head.classes.tolist() == classes.tolist()
+
+
+def test_true_and_false_are_classes_in_a_state_dict_and_bytes_are_not():
+    logits = scores().val_logits[:600, :2]
+    labels = logits[:, 1] > logits[:, 0] + np.cos(np.arange(600))
+    source, head = (Head.from_fitted(SPHClassifier().fit(logits, values)) for values in (labels, 1 * labels))
+    head.load_state_dict(source.state_dict())
+    assert head.classes.dtype == bool
+    head.classes = np.array([b"no", b"yes"])
+    with pytest.raises(TypeError, match="Classes such as b'no' cannot be in a state_dict: fit the head on strings"):
+        head.state_dict()
+
+
+def test_a_state_dict_of_another_head_is_refused_as_a_whole():
+    head = nn.Sequential(nn.Identity(), Head.from_fitted(fitted("combination")))
+    other = nn.Sequential(nn.Identity(), Head.from_fitted(fitted("vetoes")))
+    before = copy.deepcopy(head.state_dict())
+    message = (
+        r"of another head \('biases' is in one of them only\): build the module with Head.from_fitted\(aftermax.lo"
+    )
+    for strict in (True, False):
+        with pytest.raises(RuntimeError, match=message):
+            head.load_state_dict(other.state_dict(), strict=strict)
+    narrow = {name: value[:, :7] if value.ndim == 2 else value for name, value in before.items()}
+    with pytest.raises(RuntimeError, match=r"has shape \(10, 7\) there and \(10, 10\) here"):
+        head.load_state_dict(narrow)
+    assert all(torch.equal(value, before[name]) for name, value in head.state_dict().items())
+    head.load_state_dict({}, strict=False)  # a network's own, without the head
+    with pytest.raises(RuntimeError, match="Missing key"):
+        head.load_state_dict({})
+
+
+def test_a_damaged_state_dict_is_refused_before_anything_is_taken_over():
+    head = Head.from_fitted(fitted("vetoes"))
+    state = Head.from_fitted(fitted("power 1.5")).state_dict()
+    described = json.loads(bytes(state["_extra_state"].numpy()))
+    center = head.center.clone()
+
+    def as_bytes(value):
+        return torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
+
+    wrong = {
+        "it is no tensor of bytes": [described, torch.zeros(3), None],
+        "Expecting value": [torch.zeros(0, dtype=torch.uint8)],
+        "it is not there": [as_bytes(3)],
+        "it has fields missing or too many: 'width'": [as_bytes({k: v for k, v in described.items() if k != "width"})],
+        "its plan is for other constants": [as_bytes(described | {"plan": described["plan"] | {"kind": "softmax"}})],
+        "its power is 'x'": [as_bytes(described | {"plan": described["plan"] | {"power": "x"}})],
+        "its classes is not a list of 10": [as_bytes(described | {"classes": [1, 2]})],
+        "its classes are not of the type": [
+            as_bytes(described | {"dtype": dtype}) for dtype in ("?", "<M8[s]", "S1", "i4,i4", 3)
+        ],
+        "the number of features is 0": [as_bytes(described | {"width": 0})],
+    }
+    for what, values in wrong.items():
+        for value in values:
+            with pytest.raises(
+                ValueError, match=rf"_extra_state is not what this head needs \({what}.*: build the mod"
+            ):
+                head.load_state_dict(state | {"_extra_state": value})
+    assert torch.equal(head.center, center)
 
 
 def test_it_moves_with_the_model_but_never_below_float32():
@@ -244,20 +317,58 @@ def test_it_reads_well():
 def test_other_shapes_are_refused():
     head, with_features = Head.from_fitted(fitted("vetoes")), Head.from_fitted(fitted("features"))
     logits, features = tensors("features")
-    with pytest.raises(ValueError, match=r"logits have shape \(2000, 9\), but the head was fitted on 10 columns"):
+    with pytest.raises(
+        ValueError,
+        match=r"logits have shape \(2000, 9\), but the head was fitted on 10 columns: pass the logits of the model",
+    ):
         head(logits[:, :9])
-    with pytest.raises(ValueError, match=r"logits have shape \(10,\).*one row for each sample"):
+    with pytest.raises(ValueError, match=r"logits have shape \(10,\).*as \(n_rows, 10\)"):
         head(logits[0])
-    with pytest.raises(ValueError, match=r"features have shape \(2000, 3\), but the head was fitted on 6 columns"):
+    with pytest.raises(ValueError, match=r"features have shape \(2000, 3\), .* 6 columns: pass the layer that it was"):
         with_features(logits, features[:, :3])
     with pytest.raises(ValueError, match="features have 5 rows but logits have 2000: pass one for each"):
         with_features(logits, features[:5])
-    with pytest.raises(ValueError, match="fitted with features: pass those of these rows too \\(6 columns\\)"):
+    with pytest.raises(
+        ValueError, match=r"fitted with features: pass those of these rows too \(6 columns\), head\(logits, features\)"
+    ):
         with_features(logits)
     with pytest.raises(ValueError, match="fitted without features: pass logits only"):
         head(logits, features)
+
+
+def test_what_is_no_tensor_is_refused():
+    head, with_features = Head.from_fitted(fitted("vetoes")), Head.from_fitted(fitted("features"))
+    logits, features = tensors("features")
     with pytest.raises(TypeError, match=r"logits are of type ndarray: pass a tensor, torch.as_tensor\(logits\)"):
         head(logits.numpy())
+    with pytest.raises(
+        TypeError, match=r"logits are a tuple: pass each tensor as an argument, head\(logits, features\)"
+    ):
+        with_features((logits, features))
+    with pytest.raises(TypeError, match=r"logits are a list: pass each tensor as an argument, head\(logits\)"):
+        head([logits])
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.*is deprecated:DeprecationWarning")
+def test_probabilities_are_warned_about_once_and_not_while_recorded():
+    (logits,) = tensors("vetoes", 50)
+    likely = logits.softmax(dim=1)
+    head = Head.from_fitted(fitted("vetoes"))
+    torch.export.export(head, (likely,))
+    torch.jit.trace(head, (likely,), check_trace=False)  # the check is a call like any other
+    head(likely[:0])
+    Head.from_fitted(fitted("vetoes")).to("meta")(likely.to("meta"))
+    torch.func.vjp(head, likely)
+    with pytest.warns(UserWarning, match="logits look like probabilities") as caught:
+        head(likely.bfloat16().requires_grad_())
+    assert caught[0].filename == __file__
+    head(likely)  # a second warning would be an error
+    used = Head.from_fitted(fitted("vetoes"))
+    used(logits)
+    used(likely)  # the first batch was in order
+    with pytest.warns(UserWarning, match="Pass what the model says before softmax"):
+        nn.Sequential(nn.Softmax(dim=1), Head.from_fitted(fitted("vetoes")))(logits)
+    Head.from_fitted(fitted("vetoes"))(logits.log_softmax(dim=1))
 
 
 def test_what_is_no_fitted_head_is_refused():
@@ -268,6 +379,9 @@ def test_what_is_no_fitted_head_is_refused():
         Head.from_fitted(AutoHead())
     with pytest.raises(TypeError, match="LogisticRegression cannot be exported: pass a fitted AutoHead"):
         Head.from_fitted(LogisticRegression())
+    for path in ("head.npz", Path("head.npz")):
+        with pytest.raises(TypeError, match=r"head is a path: load it first, aftermax.load\('head.npz'\)"):
+            Head.from_fitted(path)
 
 
 def test_without_torch_the_error_says_what_to_install():

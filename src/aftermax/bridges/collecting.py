@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils.data import Dataset, IterableDataset
 
 from aftermax.progress import Progress
 from aftermax.validation import as_logits
@@ -48,9 +49,10 @@ def collect_logits(
         to the model without its ``"labels"`` or ``"label"``. Inputs that are a list or a dictionary are passed as
         several arguments. It may shuffle: labels come from the same batch as the inputs.
     layer : str, default=None
-        Collect features too, from the layer of this name, as in ``model.named_modules()``: what the layer gives,
-        flattened to one row for each input. Of the layer that gives the logits it is what the layer takes. So for the
-        last hidden layer name the last layer: of a ResNet, ``layer="fc"`` and ``layer="avgpool"`` are the same.
+        Collect features too, from the layer of this name, as in ``model.named_modules()``, flattened to one row for
+        each input. Of the layer that gives the logits it is what goes into it, so for the last hidden layer name the
+        last layer. Of any other layer it is what comes out of it, before anything is done to that: of a Linear, the
+        values before the ReLU that follows. Of a ResNet, ``layer="fc"`` and ``layer="avgpool"`` are the same.
     device : torch.device or str, default=None
         Where inputs go. If None, where the model's first parameter is. The model itself is not moved.
     progress : bool, default=None
@@ -79,6 +81,11 @@ def collect_logits(
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model is a {type(model).__name__}: pass a torch.nn.Module.")
+    if isinstance(loader, Dataset) and not isinstance(loader, IterableDataset):  # those may give batches
+        raise TypeError(
+            f"loader is a {type(loader).__name__}, which gives single rows: pass torch.utils.data.DataLoader(dataset, "
+            "batch_size=256)."
+        )
     target = _device_of(model) if device is None else torch.device(device)
     logits: list[NDArray[Any]] = []
     labels: list[NDArray[Any]] = []
@@ -203,6 +210,10 @@ def _copy(value: Any) -> Any:
 
 def _layer(model: nn.Module, name: str) -> nn.Module:
     layers: dict[str, nn.Module] = {known: module for known, module in model.named_modules() if known}
+    if not isinstance(name, str):
+        own = next((known for known, module in layers.items() if module is name or known == str(name)), None)
+        which = "as in model.named_modules()" if own is None else f"layer={own!r}"
+        raise TypeError(f"layer is a {type(name).__name__}: pass its name, {which}.")
     if name not in layers:
         near = difflib.get_close_matches(name, layers, n=5, cutoff=0.5) or list(layers)[-5:]
         raise ValueError(

@@ -6,6 +6,7 @@ They are those of :mod:`aftermax.folded` and :mod:`aftermax.kernels`, in an orde
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -76,6 +77,8 @@ class Formula:
 
 def formula_of(head: Any) -> Formula:
     """The formula of a fitted :class:`~aftermax.AutoHead`, SPHClassifier or SPHClassifierCV."""
+    if isinstance(head, str | os.PathLike):
+        raise TypeError(f"head is a path: load it first, aftermax.load({os.fspath(head)!r}).")
     if not isinstance(head, AutoHead | SPHClassifier | SPHClassifierCV):
         known = "a fitted AutoHead, SPHClassifier or SPHClassifierCV"
         what = "its head_, and export the model by its own means" if hasattr(head, "head_") else known

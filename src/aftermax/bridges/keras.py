@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.bridges.formula import Plan, formula_of, tell
+from aftermax.validation import PROBABILITIES_TOLD, look_like_probabilities
 
 try:
     import keras
@@ -37,6 +39,8 @@ class Head(keras.layers.Layer):
     It holds constants only, as weights that are not trained, and is saved and loaded with the model that it is in:
     ``import aftermax.bridges.keras`` before ``keras.models.load_model``. All rows of a batch are in memory at once,
     which for SPH is K * K numbers for each: with many classes, mind the batch size.
+
+    When it is put behind a softmax, or the first rows that it is called with are probabilities, it warns.
 
     Parameters
     ----------
@@ -71,6 +75,8 @@ class Head(keras.layers.Layer):
     >>> logits = keras.layers.Dense(10)(images)  # your network, without its softmax
     >>> model = keras.Model(images, head(logits))  # to ship as one: model.save("model.keras")
     """
+
+    _looked = False  # at the first rows
 
     def __init__(
         self,
@@ -113,6 +119,36 @@ class Head(keras.layers.Layer):
         """Nothing is left to build: the shapes were known from the beginning."""
         self.built = True
 
+    def __call__(self, inputs: Any, *more: Any, **options: Any) -> Any:
+        """See :meth:`call`; what would ruin the answers is told first."""
+        parts = inputs if isinstance(inputs, list | tuple) else [inputs]
+        if more or len(parts) != (1 if self.width is None else 2):
+            raise ValueError(
+                "This head was fitted without features: pass logits only, head(logits)."
+                if self.width is None
+                else f"This head was fitted with features ({self.width} columns): pass both as one list, "
+                "head([logits, features])."
+            )
+        self._look_at(parts[0])
+        return super().__call__(inputs, **options)
+
+    def _look_at(self, logits: Any) -> None:
+        """Warn of probabilities: by the layer they come from, or by the first rows that come."""
+        if isinstance(logits, keras.KerasTensor):
+            found = _comes_from_softmax(logits)
+        else:
+            found = not self._looked and self._are_probabilities(logits)
+        if found:
+            warnings.warn(PROBABILITIES_TOLD, UserWarning, stacklevel=3)
+
+    def _are_probabilities(self, logits: Any) -> bool:
+        try:
+            values = ops.convert_to_numpy(logits)
+        except Exception:  # While traced there are no numbers, which each backend says in its own way.
+            return False
+        self._looked = values.ndim == 2 and len(values) > 0
+        return self._looked and look_like_probabilities(values)
+
     def call(self, inputs: Any) -> Any:
         """Log-probabilities of the classes, of shape (n_rows, K).
 
@@ -126,7 +162,8 @@ class Head(keras.layers.Layer):
         constants["columns"] = ops.cast(constants["columns"], "int32")
         if "known" in constants:
             constants["known"] = ops.cast(constants["known"], "bool")
-        return tell(self._plan, _Keras(self.compute_dtype), constants, parts)[1]
+        precision = parts[0].dtype  # what the backend made of it: JAX may have no float64
+        return tell(self._plan, _Keras(precision), constants, parts)[1]
 
     def compute_output_shape(self, input_shape: Any) -> tuple[int | None, int]:
         """Of inputs of this shape, or these."""
@@ -136,6 +173,18 @@ class Head(keras.layers.Layer):
         """What the layer is made again from, but for its weights."""
         own = {"plan": self._plan, "shapes": self._shapes, "classes": self.classes.tolist(), "width": self.width}
         return {**super().get_config(), **own}
+
+
+def _comes_from_softmax(tensor: Any) -> bool:
+    """Whether the layer or operation that gives a tensor, also inside of a model, is or ends in softmax."""
+    history = getattr(tensor, "_keras_history", None)
+    if history is None:
+        return False
+    source = history.operation
+    inside = getattr(source, "outputs", None) if isinstance(source, keras.Model) else None
+    if inside:
+        return _comes_from_softmax(inside[history.tensor_index])
+    return type(source).__name__ == "Softmax" or getattr(source, "activation", None) is keras.activations.softmax
 
 
 class _Keras:

@@ -10,10 +10,10 @@ from typing import Any
 from onnx import GraphProto, ModelProto, NodeProto, helper
 from onnx.version_converter import ConvertError, convert_version
 
-from aftermax.bridges.formula import formula_of
+from aftermax.bridges.formula import Formula, formula_of
 from aftermax.bridges.onnx_files import Model, finished, read_model
 from aftermax.bridges.onnx_graph import IR_VERSION, OPSET, Graph, Value, outputs_of, write_head
-from aftermax.bridges.onnx_tensors import checked, only_output, tensors_of, warn_if_softmax
+from aftermax.bridges.onnx_tensors import Tensor, ask_for, checked, tensors_of, warn_if_softmax
 
 
 def attach(
@@ -37,7 +37,8 @@ def attach(
     path : str or path-like, default=None
         The file to write, if any; one that exists is replaced, as a whole.
     logits : str, default=None
-        Which tensor has the logits: an output's name, or that of any tensor inside. If None, the only output.
+        Which tensor has the logits: an output's name, or that of any tensor inside. If None, the only output, unless
+        that comes from a Softmax: then the error says what to name.
     features : str, default=None
         Which tensor has the features, for a head that was fitted with features. One with more than two axes is
         flattened.
@@ -50,6 +51,9 @@ def attach(
     -----
     The head is written in the network's own version of ONNX. A network of an opset before 13 is converted to 13.
 
+    What comes out takes as many rows at a time as the network does. If the network was exported for a fixed number,
+    export it again for any: ``torch.onnx.export(..., dynamic_shapes=({0: torch.export.Dim("rows")},))``.
+
     Examples
     --------
     >>> from aftermax.bridges.onnx import attach
@@ -59,19 +63,11 @@ def attach(
     formula = formula_of(head)
     if path is not None and not isinstance(model, ModelProto) and Path(path).resolve() == Path(model).resolve():
         raise ValueError(f"{path} is the network's own file: choose another path to write to.")
-    if (features is None) != (formula.width is None):
-        raise ValueError(
-            "This head was fitted without features: pass the name of the logits only."
-            if formula.width is None
-            else f"This head was fitted with features: name the tensor that has them, features=... ({formula.width} "
-            "columns)."
-        )
+    if formula.width is None and features is not None:
+        raise ValueError("This head was fitted without features: pass the name of the logits only.")
     network = _at_known_opset(read_model(model))
-    tensors = tensors_of(network)
-    taken = [checked(network, tensors, logits or only_output(network, tensors), "logits", len(formula.classes))]
-    warn_if_softmax(network, taken[0].name)
-    if features is not None and formula.width is not None:
-        taken.append(checked(network, tensors, features, "features", formula.width))
+    taken = _taken(network, formula, {"logits": logits, "features": features})
+    warn_if_softmax(network, taken[0].name, named=logits is not None)
     if not keep_outputs:
         _cut(network.graph, [tensor.name for tensor in taken])
     graph = Graph(precision, _opset(network) or OPSET, _free_prefix(network))
@@ -79,6 +75,19 @@ def attach(
     write_head(graph, formula, [Value(graph, taken[0].name), *flat])
     _join(network, graph, (taken[0].shape or [None])[0])
     return finished(network, path, full_check=False)
+
+
+def _taken(network: ModelProto, formula: Formula, named: dict[str, str | None]) -> list[Tensor]:
+    """The tensors that the head takes, the logits first; those of a network's only output, if they are not named."""
+    tensors = tensors_of(network)
+    outputs = [value.name for value in network.graph.output]
+    names = {"logits": outputs[0]} if len(outputs) == 1 else {}
+    names |= {role: name for role, name in named.items() if name is not None}
+    widths = {"logits": len(formula.classes)} | ({} if formula.width is None else {"features": formula.width})
+    missing = {role: width for role, width in widths.items() if role not in names}
+    if missing:
+        raise ask_for(network, tensors, missing)
+    return [checked(network, tensors, names[role], role, width) for role, width in widths.items()]
 
 
 def _join(network: ModelProto, graph: Graph, rows: int | str | None) -> None:

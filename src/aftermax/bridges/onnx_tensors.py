@@ -63,23 +63,27 @@ def tensors_of(network: ModelProto) -> dict[str, Tensor]:
     return {name: Tensor(name, types.get(name, TypeProto())) for name in names}
 
 
-def only_output(network: ModelProto, tensors: dict[str, Tensor]) -> str:
-    """The name of the network's only output."""
-    names: list[str] = [value.name for value in network.graph.output]
-    if len(names) != 1:
-        shown = ", ".join(str(tensors[name]) for name in names if name in tensors)
-        raise ValueError(f"The network has {len(names)} outputs: say which has the logits, logits=... ({shown}).")
-    return names[0]
+def ask_for(network: ModelProto, tensors: dict[str, Tensor], widths: dict[str, int]) -> ValueError:
+    """The error that asks for all names that are needed, by role with the number of columns, and says which may be."""
+    outputs = [value.name for value in network.graph.output]
+    why = {"logits": f"the network has {len(outputs)} outputs", "features": "this head was fitted with features"}
+    which = {"logits": ", ".join(str(tensors[name]) for name in outputs if name in tensors)}
+    if "features" in widths:
+        fitting = [name for name, tensor in tensors.items() if tensor.is_float and tensor.columns == widths["features"]]
+        known = f", as {_listed(fitting)}" if fitting else ""
+        which["features"] = f"{widths['features']} columns{known}"
+    reason = ", and ".join(why[role] for role in widths)
+    asked = ", and ".join(f"which has the {role}, {role}=... ({which[role]})" for role in widths)
+    return ValueError(f"{reason[0].upper()}{reason[1:]}: say {asked}.")
 
 
 def checked(network: ModelProto, tensors: dict[str, Tensor], name: str, role: str, width: int) -> Tensor:
     """A tensor by name; one that is known not to be what the head was fitted on is refused."""
     if name not in tensors:
         outputs = ", ".join(repr(value.name) for value in network.graph.output)
-        inside = ", ".join(map(repr, list(tensors)[::-1][:NAMES_SHOWN]))
         raise ValueError(
             f"The network has no tensor called {name!r} for the {role}. Its outputs are {outputs}. All its tensors, "
-            f"from the last one on, are {inside}{', ...' if len(tensors) > NAMES_SHOWN else ''}."
+            f"from the last one on, are {_listed(list(tensors))}."
         )
     tensor = tensors[name]
     if not tensor.is_float:
@@ -95,16 +99,23 @@ def checked(network: ModelProto, tensors: dict[str, Tensor], name: str, role: st
     return tensor
 
 
-def warn_if_softmax(network: ModelProto, logits: str) -> None:
-    """Warn when the head is about to be given probabilities."""
+def warn_if_softmax(network: ModelProto, logits: str, *, named: bool) -> None:
+    """Warn when the head is about to be given probabilities; refuse, unless the user has named them."""
     makers = {name: node for node in network.graph.node for name in node.output}
     node = makers.get(logits)
     while node is not None and node.op_type in SAME_VALUES:
         node = makers.get(node.input[0])
-    if node is not None and node.op_type == "Softmax":
-        warnings.warn(
-            f"{logits!r} are probabilities, for they come from a Softmax, and the head takes logits: pass the tensor "
-            f"before it, logits={node.input[0]!r}.",
-            UserWarning,
-            stacklevel=3,
-        )
+    if node is None or node.op_type != "Softmax":
+        return
+    told = (
+        f"{logits!r} are probabilities, for they come from a Softmax, and the head takes logits: name the tensor "
+        f"before it, logits=... ({node.input[0]!r})."
+    )
+    if not named:
+        raise ValueError(told)
+    warnings.warn(told, UserWarning, stacklevel=3)
+
+
+def _listed(names: list[str]) -> str:
+    """Names from the last one on, as many as can be read."""
+    return ", ".join(map(repr, names[::-1][:NAMES_SHOWN])) + (", ..." if len(names) > NAMES_SHOWN else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.bridges.formula import Formula, formula_of, tell
+from aftermax.validation import PROBABILITIES_TOLD, look_like_probabilities
 
 try:
     import torch
@@ -18,6 +20,7 @@ except ImportError as error:
     raise ImportError("Heads as PyTorch modules need torch: pip install 'aftermax[torch]'") from error
 
 from aftermax.bridges.collecting import Collected, collect_logits
+from aftermax.bridges.torch_state import REBUILD, State, difference, state_from_tensor, state_to_tensor
 
 __all__ = ["Collected", "Head", "collect_logits"]
 
@@ -34,8 +37,12 @@ class Head(nn.Module):
     ``head.float().to("mps")``. Below float32 it does not go: with ``model.half()`` it moves to float32, and
     autocast passes it by. What it returns has the precision that it computes in.
 
-    It holds constants only, as buffers: nothing to train. A ``state_dict`` holds all of it. Gradients flow through to
-    the logits and features.
+    It holds constants only, as buffers: nothing to train. Gradients flow through to the logits and features. A
+    ``state_dict`` holds all of it, as tensors only. To load one, build the module from the head's own file,
+    ``Head.from_fitted(aftermax.load("head.npz"))``, and call ``load_state_dict`` then.
+
+    The first batch that it is called with is looked at once: probabilities, from a model that ends in softmax, are
+    warned about.
 
     ``torch.export`` and ``torch.jit.trace`` take it; what they make has all rows in memory at once, which for SPH is
     K * K numbers for each row, and for a combination some hundreds: pass it batches.
@@ -64,8 +71,10 @@ class Head(nn.Module):
     >>> logs = head(torch.from_numpy(scores.test_logits))
     >>> bool((head.classes[logs.argmax(dim=1)] == fitted.predict(scores.test_logits)).all())
     True
-    >>> model = torch.nn.Sequential(torch.nn.Linear(784, 10), head)  # onto a network, to ship as one
+    >>> model = torch.nn.Sequential(torch.nn.Linear(784, 10), head).eval()  # onto a network, to ship as one
     """
+
+    _looked = False  # at the first batch
 
     def __init__(self, formula: Formula) -> None:
         super().__init__()
@@ -93,11 +102,12 @@ class Head(nn.Module):
             For a head that was fitted with features, and only for such a head.
         """
         inputs = [logits] if features is None else [logits, features]
-        self._check_number(inputs)
+        self._check_arguments(inputs)
         recorded = torch.compiler.is_compiling() or not isinstance(logits.shape[0], int)
         if recorded:  # by torch.export, torch.jit.trace and the like, for any number of rows
             return self._tell(inputs)
         self._check_shapes(inputs)
+        self._look_at(logits)
         parts = zip(*(values.split(self._rows_at_a_time) for values in inputs), strict=True)
         return torch.cat([self._tell(some) for some in parts])
 
@@ -118,28 +128,46 @@ class Head(nn.Module):
         wide = max(values.numel() if self.plan["kind"] == "sph" else values.shape[-1] for values in arrays)
         return max(1, VALUES_AT_A_TIME // wide)
 
-    def _check_number(self, inputs: list[Tensor]) -> None:
-        """Refuse features that are missing or too many."""
+    def _check_arguments(self, inputs: list[Tensor]) -> None:
+        """Refuse what is no tensor, and features that are missing or too many."""
+        for name, values in zip(("logits", "features"), inputs, strict=False):
+            if isinstance(values, tuple | list):
+                call = "head(logits)" if self.width is None else "head(logits, features)"
+                raise TypeError(f"{name} are a {type(values).__name__}: pass each tensor as an argument, {call}.")
+            if not isinstance(values, Tensor):
+                raise TypeError(f"{name} are of type {type(values).__name__}: pass a tensor, torch.as_tensor({name}).")
         if (len(inputs) == 2) != (self.width is not None):
             raise ValueError(
                 "This head was fitted without features: pass logits only."
                 if self.width is None
-                else f"This head was fitted with features: pass those of these rows too ({self.width} columns)."
+                else f"This head was fitted with features: pass those of these rows too ({self.width} columns), "
+                "head(logits, features)."
             )
 
     def _check_shapes(self, inputs: list[Tensor]) -> None:
-        """Refuse what is no tensor, or has another shape than the head was fitted on."""
-        for name, values, columns in zip(("logits", "features"), inputs, (len(self.classes), self.width), strict=False):
-            if not isinstance(values, Tensor):
-                raise TypeError(f"{name} are of type {type(values).__name__}: pass a tensor, torch.as_tensor({name}).")
+        """Refuse another shape than the head was fitted on."""
+        sources = (("logits", len(self.classes), "the logits of the model"), ("features", self.width, "the layer"))
+        for (name, columns, source), values in zip(sources, inputs, strict=False):
             if values.ndim != 2 or values.shape[1] != columns:
                 raise ValueError(
-                    f"{name} have shape {tuple(values.shape)}, but the head was fitted on {columns} columns: pass one "
-                    "row for each sample, as (n_rows, columns)."
+                    f"{name} have shape {tuple(values.shape)}, but the head was fitted on {columns} columns: pass "
+                    f"{source} that it was fitted on, as (n_rows, {columns})."
                 )
         rows, others = len(inputs[0]), len(inputs[-1])
         if rows != others:
             raise ValueError(f"features have {others} rows but logits have {rows}: pass one for each.")
+
+    def _look_at(self, logits: Tensor) -> None:
+        """Warn if the first rows that come are probabilities."""
+        if self._looked or len(logits) == 0:
+            return
+        try:
+            values = logits.detach().cpu().double().numpy()
+        except RuntimeError:  # without numbers, as on the meta device and in torch.func
+            return
+        self._looked = True
+        if look_like_probabilities(values):
+            warnings.warn(PROBABILITIES_TOLD, UserWarning, stacklevel=5)  # past torch's own two calls
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Head:
         """Move or convert, but never below float32."""
@@ -153,14 +181,29 @@ class Head(nn.Module):
         super()._apply(no_lower, recurse)
         return self
 
-    def get_extra_state(self) -> dict[str, Any]:
-        """What ``state_dict`` holds beside the buffers: which steps the head takes, and its classes."""
-        return {"plan": self.plan, "classes": self.classes.tolist(), "width": self.width}
+    def get_extra_state(self) -> Tensor:
+        """What ``state_dict`` holds beside the buffers: which steps the head takes, and its classes, as bytes."""
+        return state_to_tensor(self._state)
 
-    def set_extra_state(self, state: dict[str, Any]) -> None:
+    def set_extra_state(self, state: Tensor) -> None:
         """Take over what another head's ``state_dict`` holds."""
-        self.plan, self.width = state["plan"], state["width"]
-        self.classes = np.array(state["classes"])
+        self.plan, self.classes, self.width = state_from_tensor(state, self._state)
+
+    @property
+    def _state(self) -> State:
+        return State(self.plan, self.classes, self.width)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        """All of another head, or nothing of it and a word of what to do."""
+        found = {name.removeprefix(prefix): value for name, value in state_dict.items() if name.startswith(prefix)}
+        if found:
+            told = difference(found, self.state_dict())
+            if told is not None:
+                errors: list[str] = rest[-1]
+                errors.append(f"The state_dict is of another head ({told}): {REBUILD}.")
+                return
+            state_from_tensor(found["_extra_state"], self._state)  # before anything is taken over
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def extra_repr(self) -> str:
         """What is shown in a model's printout."""
