@@ -21,7 +21,9 @@ from sklearn.preprocessing import StandardScaler
 
 import aftermax
 from aftermax import Audit, AutoHead, SPHClassifier, SPHClassifierCV, audit
-from aftermax.audited import ClassCounts, PairCounts, most_changed
+from aftermax.audited import ClassCounts, PairCounts, better_and_worse, most_changed, rows_to_be_sure
+from aftermax.calibration import softmax
+from aftermax.labels import warn_if_by_chance
 from aftermax.paired import exact_mcnemar, gain_interval, relative_gain, rows_to_prove
 from aftermax.plots import AuditDisplay
 from conftest import make_rows
@@ -256,32 +258,104 @@ def test_warnings_come_once_and_point_at_the_users_line():
         assert [one.filename for one in about] == [__file__]
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_warnings_are_in_what_was_found_once_each_and_in_plain_words_also_where_python_ignores_them():
+    logits, labels = make_rows(rows=200)
+    probabilities = softmax(logits)
+    few = (labels > 0) | (np.cumsum(labels == 0) <= 5)
+    found = audit(probabilities[few], NAMES[labels[few]], small_search())
+    about_probabilities, about_few = found.warnings
+    assert about_probabilities.startswith("logits look like probabilities: ")
+    assert about_probabilities.endswith("if all you have is probabilities p, pass their logarithms.")
+    assert about_few.startswith("Fewer than 10 labelled rows: 'ant'. ")
+    assert "and the gain cannot see it" in about_few
+    assert found.to_dict()["warnings"] == list(found.warnings)
+    assert str(found).splitlines()[2:4] == [f"Mind: {about_probabilities}", f"Mind: {about_few}"]
+    (about_columns,) = audit(np.roll(make_rows(home=6.0)[0], 1, axis=1), make_rows()[1], small_search()).warnings
+    assert about_columns.endswith("If not, name the class of each, in order.")
+
+
+def test_what_another_head_warns_of_is_raised_but_not_passed_on():
+    class Loud(LinearDiscriminantAnalysis):
+        def fit(self, X, y):
+            warnings.warn("see /home/me/secret", UserWarning, stacklevel=2)
+            return super().fit(X, y)
+
+    with pytest.warns(UserWarning, match="secret"):
+        assert audit(*weak(), Loud()).warnings == ()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=__name__)  # as today, filters see where it comes from
+        warnings.filterwarnings("ignore", module="aftermax")
+        audit(*weak(), Loud())
+
+
+def test_labels_that_are_out_of_step_with_the_rows_are_warned_of():
+    logits, labels = make_rows(home=4.0, rows=300)
+    shuffled = np.random.default_rng(0).permutation(labels)
+    words = (
+        r"^softmax is right in (\d+) of 300 rows, as chance would be \((\d+)\): check that labels and rows are in step"
+    )
+    for head in (small_search(), LinearDiscriminantAnalysis()):
+        with pytest.warns(UserWarning, match=words) as caught:
+            found = audit(logits, shuffled, head)
+        assert found.warnings == (str(caught[0].message),)
+        right, chance = map(int, re.match(words, found.warnings[0]).groups())
+        assert right == np.sum(logits.argmax(axis=1) == shuffled)
+        shares = [np.bincount(some, minlength=5) / 300 for some in (logits.argmax(axis=1), shuffled)]
+        assert chance == round(300 * shares[0] @ shares[1])
+
+
+def by_chance(tops, answers, codes, classes=4):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_if_by_chance(tops, answers, codes, classes)
+    return len(caught)
+
+
+def test_chance_is_told_from_skill():
+    rng = np.random.default_rng(0)
+    draws = [rng.choice(4, p=[0.7, 0.1, 0.1, 0.1], size=(3, 200)) for _ in range(300)]
+    assert 0.96 < np.mean([by_chance(*draw) for draw in draws]) <= 1
+    tops, answers, codes = draws[0]
+    some_right = np.where(np.arange(200) % 3 == 0, codes, tops)
+    assert by_chance(some_right, answers, codes) == 0
+    assert by_chance(tops, some_right, codes) == 0  # the head shows that labels and rows are in step
+    assert by_chance(np.zeros(200, dtype=int), np.zeros(200, dtype=int), codes) == 1
+    assert by_chance(tops[:49], answers[:49], codes[:49]) == 0  # too few rows to tell
+    with pytest.warns(UserWarning, match="if the columns were in another order") as caught:
+        audit(np.roll(make_rows(home=6.0)[0], 1, axis=1), make_rows()[1], LinearDiscriminantAnalysis())
+    assert len(caught) == 1  # one reason is enough
+
+
 # ---- the verdict -----------------------------------------------------------------------------------------------------
 
 
-def invented(wins, losses, errors, *, rows=1000, chosen="combination", head_p_value=None, weighted=False):
+def invented(wins, losses, errors, *, rows=1000, chosen="combination", head_p_value=None, weighted=False, **more):
     """An audit with these counts."""
     interval = gain_interval(wins, losses, errors, rows, np.random.default_rng(0))
-    return Audit(
-        rows=rows,
-        classes=(0, 1),
-        error_before=errors / rows,
-        error_after=(errors - wins + losses) / rows,
-        gain=relative_gain(wins, losses, errors),
-        gain_interval=interval,
-        wins=wins,
-        losses=losses,
-        p_value=exact_mcnemar(wins, losses),
-        head_p_value=head_p_value,
-        chosen=chosen,
-        by_class=(ClassCounts(0, rows - 10, errors, wins, losses), ClassCounts(1, 10, 0, 0, 0)),
-        pairs=(PairCounts(0, 1, errors, errors - wins + losses),) if wins > losses else (),
-        rows_needed=rows_to_prove(wins, losses, rows),
-        tangled=(),
-        weighted=weighted,
-        candidates=None,
-        head=None,
-    )
+    by_class = (ClassCounts(0, rows - 10, errors, wins, losses), ClassCounts(1, 10, 0, 0, 0))
+    fields = {
+        "rows": rows,
+        "classes": (0, 1),
+        "error_before": errors / rows,
+        "error_after": (errors - wins + losses) / rows,
+        "gain": relative_gain(wins, losses, errors),
+        "gain_interval": interval,
+        "wins": wins,
+        "losses": losses,
+        "p_value": exact_mcnemar(wins, losses),
+        "head_p_value": head_p_value,
+        "chosen": chosen,
+        "by_class": by_class,
+        "pairs": (PairCounts(0, 1, errors, errors - wins + losses),) if wins > losses else (),
+        "rows_needed": rows_to_prove(wins, losses, rows),
+        "tangled": (),
+        "weighted": weighted,
+        "warnings": (),
+        "candidates": None,
+        "head": None,
+    }
+    return Audit(**fields | more)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +364,7 @@ def invented(wins, losses, errors, *, rows=1000, chosen="combination", head_p_va
         (
             (50, 10, 200),
             {"head_p_value": 1e-9},
-            r"Yes: 20 of 100 errors are gone \(200 before, 160 after, on 1,000 rows it had not seen; "
+            r"Yes: 20 of 100 errors are gone \(200 before, 160 after, on 1,000 rows that the head had not seen; "
             r"95 % interval: \d+ to \d+ of 100; p < 0\.0001\)\.",
         ),
         ((50, 10, 200), {"chosen": "SVC"}, r"Yes: 20 of 100 errors are gone \(.*\)\."),
@@ -361,12 +435,13 @@ def invented(wins, losses, errors, *, rows=1000, chosen="combination", head_p_va
         (
             (0, 0, 0),
             {"chosen": "softmax"},
-            r"No: softmax makes no errors on these 1,000 rows, so there is nothing to gain\.",
+            r"No: softmax makes no errors on these 1,000 rows, so there is nothing to gain; if the model was trained "
+            r"on these rows, pass others\.",
         ),
         (
             (0, 7, 0),
             {"chosen": "SVC"},
-            r"No: softmax makes no errors on these 1,000 rows and the head makes 7, so there is nothing to gain\.",
+            r"No: softmax makes no errors on these 1,000 rows and the head makes 7, so there is nothing to gain; if .*",
         ),
     ],
 )
@@ -382,10 +457,12 @@ def test_a_perfect_network_and_one_that_cannot_be_mended():
     labels = np.arange(60) % 3
     logits = 10.0 * np.eye(3)[labels] + np.arange(60)[:, None] / 100
     found = audit(logits, labels, small_search())
-    assert found.verdict == "No: softmax makes no errors on these 60 rows, so there is nothing to gain."
+    assert found.verdict.startswith("No: softmax makes no errors on these 60 rows, so there is nothing to gain; if")
+    assert re.search("^fewer errors +no errors to take$", str(found), flags=re.MULTILINE)
     assert (found.rows_needed, found.pairs, found.p_value) == (None, (), 1.0)
     rng = np.random.default_rng(0)
-    found = audit(rng.normal(size=(200, 3)), rng.integers(3, size=200), small_search(alpha=0.001))
+    with pytest.warns(UserWarning, match="as chance would be"):
+        found = audit(rng.normal(size=(200, 3)), rng.integers(3, size=200), small_search(alpha=0.001))
     assert found.chosen == "softmax"
     assert found.verdict.split(":")[0] in ("No", "Not proven")
 
@@ -419,6 +496,21 @@ def test_what_is_not_proven_takes_more_rows_and_no_gain_takes_no_number():
     assert rows_to_prove(5, 0, 5) == 6
 
 
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((60, 10, 200), "about 230 would have been enough"),
+        ((6, 0, 20), "these are enough"),  # though a proof was not to be counted on
+        ((30, 20, 200), "about 4,086"),
+        ((10, 20, 200), "no gain to prove"),
+    ],
+)
+def test_rows_to_be_sure_in_words(counts, words):
+    found = invented(*counts)
+    assert rows_to_be_sure(found) == words
+    assert re.search(f"^labelled rows to be sure +{words}$", str(found), flags=re.MULTILINE)
+
+
 def test_pairs_that_are_confused_more_are_shown_too():
     labels = np.repeat([0, 1], 50)
     before, after = labels.copy(), labels.copy()
@@ -448,8 +540,9 @@ def test_the_interval_is_the_heads_own(by_auto_head):
 
 
 def test_it_prints_the_verdict_and_the_tables(by_auto_head):
-    verdict, summary, classes, pairs, tried = str(by_auto_head).split("\n\n")
+    verdict, changes, summary, classes, pairs, tried = str(by_auto_head).split("\n\n")
     assert verdict == by_auto_head.verdict
+    assert changes == better_and_worse(by_auto_head)
     assert summary.splitlines()[0].split() == ["rows,", "classes", "300,", "5"]
     assert classes.splitlines()[0].split() == ["class", "rows", "errors", "wins", "losses", "net"]
     assert len(classes.splitlines()) == 6
@@ -458,6 +551,38 @@ def test_it_prints_the_verdict_and_the_tables(by_auto_head):
     assert tuple(totals) == by_auto_head.errors
     assert tried == f"What was tried\n{by_auto_head.candidates}"
     assert repr(by_auto_head) == str(by_auto_head)
+
+
+@pytest.mark.parametrize(
+    ("nets", "how", "words"),
+    [
+        (
+            {"nodule": 72, "effusion": 9, "pneumonia": -11, "no finding": -3},
+            {},
+            "Better for: nodule (72 fewer errors), effusion (9 fewer); worse for: pneumonia (11 more errors), "
+            "no finding (3 more).",
+        ),
+        (
+            {"a": 1, "b": 5, "c": 4, "d": 3, "e": 2, "f": 0},
+            {"chosen": "softmax"},
+            "Would be better for: b (5 fewer errors), c (4 fewer), d (3 fewer), and 2 others (3 fewer); worse for: "
+            "none.",
+        ),
+        ({"a": -1}, {}, "Better for: none; worse for: a (1 more error)."),
+        ({"a": 0}, {}, ""),
+    ],
+)
+def test_for_whom_it_is_better_and_for_whom_worse(nets, how, words):
+    counts = tuple(ClassCounts(name, 100, 90, max(net, 0), max(-net, 0)) for name, net in nets.items())
+    found = invented(50, 10, 200, by_class=counts, **how)
+    assert better_and_worse(found) == words
+    assert ("etter for" in str(found)) == bool(words)
+    assert words in str(found)
+
+
+def test_what_is_found_of_a_class():
+    assert ClassCounts("cat", 10, 6, 4, 1).recall == (0.4, 0.7)
+    assert all(map(math.isnan, ClassCounts("cat", 0, 0, 0, 0).recall))
 
 
 def test_of_many_classes_those_that_change_most_are_shown_and_the_rest_is_summed():

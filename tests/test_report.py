@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from aftermax import AutoHead, ResponseArray, SPHClassifier, SPHClassifierCV, audit
+from aftermax.audited import better_and_worse, rows_to_be_sure
 from aftermax.calibration import softmax
 from aftermax.data import load_vmnist
 from aftermax.report import html_report, write_report
 from aftermax.report.figures import MOST_ROWS, MOST_UNITS
 from aftermax.report.tables import MOST_LISTED
-from aftermax.words import percent, signed
+from aftermax.words import fewer, fewer_between, fewer_rows, percent
 from conftest import make_rows
 
 ARGUMENTS = [
@@ -134,23 +136,24 @@ def test_the_verdict_comes_first_and_every_figure_is_the_audits(opened, digits):
     assert page.locator("#verdict").text_content() == found.verdict
     assert page.locator("main").text_content().strip().startswith(found.verdict)
     lines = page.eval_on_selector_all(".figures tr", "rows => rows.map(row => row.cells[1].textContent)")
-    low, high = found.gain_interval
     assert lines == [
         "400",
         "10",
         f"{found.errors[0]} ({percent(found.error_before)})",
         f"{found.errors[1]} ({percent(found.error_after)})",
-        signed(found.gain),
-        f"{signed(low)} to {signed(high)}",
+        fewer(found.gain),
+        fewer_between(*found.gain_interval),
         str(found.wins),
         str(found.losses),
         f"{found.p_value:.2g}" if found.p_value >= 0.0001 else "< 0.0001",
         f"{found.head_p_value:.2g}" if found.head_p_value >= 0.0001 else "< 0.0001",
-        f"about {found.rows_needed:,}",
-        found.chosen,
+        rows_to_be_sure(found),
+        "combination: several corrections of the model's scores, weighed against each other",
     ]
     tiles = page.locator(".tile .number").all_text_contents()
-    assert tiles == [percent(found.error_before), percent(found.error_after), signed(found.gain), _wins(found)]
+    assert tiles == [percent(found.error_before), percent(found.error_after), fewer(found.gain), _wins(found)]
+    assert page.locator("#changes").text_content() == better_and_worse(found)
+    assert page.locator("#size").text_content() == "400 labelled rows, 10 classes"
 
 
 def _wins(found):
@@ -160,11 +163,13 @@ def _wins(found):
 def test_every_table_has_the_audits_counts(opened, digits):
     found, logits, labels = digits
     page = opened(found, logits, labels)
-    nets = {str(one.name): f"{one.net:+}" if one.net else "0" for one in found.by_class}
-    expected = [[str(value) for value in one] + [nets[str(one.name)]] for one in found.by_class]
+    expected = [
+        [*map(str, one[:3]), fewer_rows(one.net), *map(percent, one.recall), *map(str, one[3:])]
+        for one in found.by_class
+    ]
     assert sorted(cells(page, "classes")) == sorted(expected)
     assert cells(page, "pairs") == [
-        [str(one.true), str(one.taken_for), str(one.before), str(one.after), f"{one.after - one.before:+}"]
+        [str(one.true), str(one.taken_for), str(one.before), str(one.after), fewer_rows(one.before - one.after)]
         for one in [*found.pairs, *found.tangled]
     ]
     tried = cells(page, "candidates")
@@ -174,7 +179,7 @@ def test_every_table_has_the_audits_counts(opened, digits):
         assert ("chosen" in line[0]) == (one.name == found.chosen)
         assert line[1] == percent(one.error)
         if one.name != "softmax":
-            assert line[2] == f"{signed(one.gain)}{signed(one.gain_interval[0])} to {signed(one.gain_interval[1])}"
+            assert line[2] == fewer(one.gain) + fewer_between(*one.gain_interval)
             assert line[3:5] == [str(one.wins), str(one.losses)]
         assert line[5] == ("" if np.isnan(one.log_loss) else f"{one.log_loss:.3f}")
 
@@ -187,7 +192,7 @@ def test_where_softmax_stays_the_page_says_so_and_calls_nothing_the_heads(opened
     page = opened(found, logits, labels)
     assert page.locator("#verdict").text_content() == found.verdict
     assert "Error by the best candidate" in page.locator(".tiles").text_content()
-    method = page.locator(".method").text_content()
+    method = page.locator(".method").last.text_content()
     assert "It keeps softmax." in method
     assert "divided into 2 folds" in method
 
@@ -196,6 +201,9 @@ def test_an_audit_without_errors_or_changes_is_shown_too(opened):
     labels = np.arange(40) % 2
     logits = np.eye(2)[labels] * 8
     page = opened(audit(logits, labels, LogisticRegression(), cv=2), logits, labels)
+    tiles = page.locator(".tile").all_text_contents()
+    assert tiles[2] == "Change in errorsnone to takesoftmax makes no errors"
+    assert "100.0 %" not in "".join(tiles)
     assert page.locator("#pair-picture").count() == 0
     assert "No pair of classes is confused more often or less often" in page.locator("main").text_content()
     page.locator("#gate").fill("1")
@@ -257,6 +265,17 @@ def test_the_page_says_where_there_is_no_gate(head, words):
     page = html_report(audit(logits, labels, head), logits, labels)
     assert words in page
     assert '"gate":{"start":0.9,' in page
+    gate, responses = (page.index(f"<h2>{title}</h2>") for title in ("How certain softmax is", "The response array"))
+    assert (gate > responses) == words.startswith("Only SPH")  # last where it is of no use
+
+
+def test_the_page_says_of_how_many_rows_softmax_is_uncertain(animals):
+    found, logits, labels = animals
+    below = int((certainties(logits) < 0.5).sum())
+    assert below > 0
+    assert f"less than half certain of {below} of the 200 rows." in html_report(found, logits, labels)
+    certain = 30 * np.eye(5)[logits.argmax(axis=1)]
+    assert "Softmax is at least half certain of every row." in html_report(found, certain, labels)
 
 
 def test_settings_changed_after_the_fit_do_not_move_the_gate():
@@ -347,8 +366,8 @@ def test_of_very_many_classes_part_is_listed_and_the_file_stays_small(opened):
     wins, losses = re.findall(
         r"have ([\d,]+) wins and ([\d,]+) losses", page.locator("#classes-caption").text_content()
     )[0]
-    assert number(wins) + sum(number(line[3]) for line in listed) == found.wins
-    assert number(losses) + sum(number(line[4]) for line in listed) == found.losses
+    assert number(wins) + sum(number(line[6]) for line in listed) == found.wins
+    assert number(losses) + sum(number(line[7]) for line in listed) == found.losses
     assert len(page.content()) < 400_000
 
 
@@ -362,7 +381,8 @@ def test_tables_are_sorted_by_click_and_by_key(opened, digits):
     def column(place):
         return [number(line[place]) for line in cells(page, "classes")]
 
-    assert column(5) == sorted((one.net for one in found.by_class), reverse=True)
+    nets = sorted((one.net for one in found.by_class), reverse=True)
+    assert [line[3] for line in cells(page, "classes")] == list(map(fewer_rows, nets))
     page.get_by_role("button", name="rows", exact=True).click()
     assert column(1) == sorted((one.rows for one in found.by_class), reverse=True)
     page.get_by_role("button", name="rows", exact=True).press("Enter")
@@ -370,7 +390,7 @@ def test_tables_are_sorted_by_click_and_by_key(opened, digits):
     page.get_by_role("button", name="class", exact=True).press("Space")
     assert column(0) == list(range(10))
     orders = page.eval_on_selector_all("#classes th", "heads => heads.map(head => head.getAttribute('aria-sort'))")
-    assert orders == ["ascending", "none", "none", "none", "none", "none"]
+    assert orders == ["ascending", *["none"] * 7]
 
 
 def test_the_keyboard_alone_can_do_everything(opened, animals):
@@ -425,6 +445,28 @@ def test_everything_has_a_name_for_those_who_listen(opened, digits):
     assert page.locator("h1").count() == 1
 
 
+TOUCH = {"has_touch": True, "is_mobile": True, "viewport": {"width": 380, "height": 800}}
+
+
+def test_a_tap_shows_values_until_the_next_tap(browser, animals, tmp_path):
+    write_report(tmp_path / "report.html", *animals)
+    page = browser.new_page(**TOUCH)
+    page.set_default_timeout(5000)
+    page.goto((tmp_path / "report.html").as_uri())
+    tip = page.locator("#class-picture .tip")
+    page.locator("#class-picture g").nth(0).tap()
+    first = tip.text_content()
+    page.wait_for_timeout(100)
+    assert first != ""
+    assert tip.text_content() == first
+    page.locator("#class-picture g").nth(1).tap()
+    assert tip.text_content() not in ("", first)
+    page.locator("h2").first.tap()
+    assert tip.text_content() == ""
+    assert not page.locator("#gate-help").is_visible()  # there are no arrow keys
+    page.close()
+
+
 # ---- looks -----------------------------------------------------------------------------------------------------------
 
 
@@ -449,13 +491,12 @@ def test_light_and_dark_follow_the_system_and_the_button(opened, animals):
 def test_text_stands_out_from_what_is_behind_it(scheme, opened, animals):
     page = opened(*animals, scheme=scheme)
     value = "name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()"
-    found = {
-        name: luminance(page.evaluate(value, f"--{name}")) for name in ("page", "surface", "text", "muted", "head")
-    }
-    for front in ("text", "muted", "head"):
-        for behind in ("page", "surface"):
-            low, high = sorted([found[front], found[behind]])
-            assert (high + 0.05) / (low + 0.05) >= 4.5, (front, behind)
+    colours = ("page", "surface", "text", "muted", "head", "mind", "mind-surface")
+    found = {name: luminance(page.evaluate(value, f"--{name}")) for name in colours}
+    pairs = [(front, behind) for front in ("text", "muted", "head") for behind in ("page", "surface")]
+    for front, behind in [*pairs, ("text", "mind-surface"), ("mind", "mind-surface")]:
+        low, high = sorted([found[front], found[behind]])
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (front, behind)
 
 
 def luminance(colour):
@@ -474,6 +515,17 @@ def test_nothing_is_wider_than_the_screen(case, width, opened, request):
     assert page.evaluate(f"{outside}.map(one => one.textContent)") == []
 
 
+def test_on_a_narrow_screen_pairs_have_two_lines_and_columns_show_that_they_can_be_sorted(opened):
+    logits, labels = make_rows(seed=1, rows=200)
+    names = np.array(["cardiomegaly", "effusion", "infiltration", "no finding", "pneumonia"])
+    page = opened(audit(logits, names[labels], GaussianNB(), cv=2), logits, names[labels], width=380)
+    written = page.locator("#pair-picture text:not(.axis)").all_text_contents()
+    assert {word.removeprefix("→ ") for line in written for word in line.split(" → ")} <= set(names)
+    assert any(line.startswith("→ ") for line in written)
+    arrow = "heads => heads.map(head => getComputedStyle(head, '::after').content)"
+    assert "none" not in page.eval_on_selector_all("th button", arrow)
+
+
 def test_pictures_are_drawn_anew_when_the_window_is_narrowed(opened, animals):
     page = opened(*animals, width=1400)
     page.set_viewport_size({"width": 360, "height": 800})
@@ -490,6 +542,31 @@ def test_without_scripts_the_verdict_and_the_tables_are_there(browser, animals, 
     assert page.locator("#classes tbody tr").count() == 5
     assert "The pictures need JavaScript" in page.locator("noscript").inner_text()
     page.close()
+
+
+# ---- words for those who did not run it ------------------------------------------------------------------------------
+
+
+def test_warnings_are_well_visible_below_the_verdict(opened, animals):
+    found, logits, labels = animals
+    assert 'class="mind"' not in html_report(found, logits, labels)
+    found = replace(found, warnings=("a class is <b>rare</b>.", "columns are in disorder."))
+    page = opened(found, logits, labels)
+    assert page.locator(".mind li").all_text_contents() == list(found.warnings)
+    assert page.locator("#verdict + .mind").count() == 1
+    box = page.locator(".mind").bounding_box()
+    assert box["y"] + box["height"] < 800  # of the first screen
+
+
+def test_terms_are_explained_where_one_asks_for_it(opened, animals):
+    page = opened(*animals)
+    explained = page.locator("details dd").first
+    assert not explained.is_visible()
+    page.get_by_text("In plain words").click()
+    assert explained.is_visible()
+    terms = " ".join(page.locator("details dt").all_text_contents())
+    for term in ("Softmax", "Head", "Wins", "p", "interval", "SPH", "Response unit", "Spread", "Pooled", "Log-loss"):
+        assert term in terms
 
 
 # ---- what users have named, and what must not leak -------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aftermax.candidates import Candidates
 from aftermax.paired import ALPHA
-from aftermax.words import aligned, p_value, percent, signed
+from aftermax.words import aligned, fewer_rows, p_value, percent, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from aftermax.plots import AuditDisplay
 
 MOST_CLASSES, MOST_PAIRS, MOST_TANGLED = 15, 10, 5  # that are shown
+MOST_IN_WORDS = 3  # classes that are better, and that are worse
 
 
 class ClassCounts(NamedTuple):
@@ -33,6 +34,12 @@ class ClassCounts(NamedTuple):
     def net(self) -> int:
         """By how many the errors drop."""
         return self.wins - self.losses
+
+    @property
+    def recall(self) -> tuple[float, float]:
+        """The share of the rows that is found, before and after; nan where there are no rows."""
+        right = self.rows - self.errors
+        return (right / self.rows, (right + self.net) / self.rows) if self.rows else (math.nan, math.nan)
 
 
 class PairCounts(NamedTuple):
@@ -70,7 +77,8 @@ class Audit:
     chosen : str
         What the head answers with: "softmax" if it keeps softmax.
     by_class : tuple of ClassCounts
-        For each class: name, rows, errors of softmax, wins and losses. Rows count at their true class.
+        For each class: name, rows, errors of softmax, wins and losses. Rows count at their true class. ``recall`` of
+        each is the share of its rows that is answered right, before and after.
     pairs : tuple of PairCounts
         Which classes are untangled: the true class, the one it is taken for, how often before and how often after.
         The ten pairs with the largest drop, if there are as many with a drop.
@@ -81,6 +89,8 @@ class Audit:
     rows_needed : int or None
         How many labelled rows it takes to prove a gain of this size by McNemar's test at 5 %, four times out of five.
         None where there is no gain.
+    warnings : tuple of str
+        What was warned of, each once, in words for those who only see what was found.
     candidates : Candidates or None
         All that an :class:`~aftermax.AutoHead` tried.
     head : classifier
@@ -103,6 +113,7 @@ class Audit:
     rows_needed: int | None
     tangled: tuple[PairCounts, ...]
     weighted: bool
+    warnings: tuple[str, ...]
     candidates: Candidates | None = field(compare=False)
     head: Any = field(compare=False)
 
@@ -122,10 +133,10 @@ class Audit:
             more = f" and the head makes {after:,}" if after else ""
             kept = f"; yet {self._passed}" if self._kept_by_own_test else ""
             right = f"softmax makes no errors on these {self.rows:,} rows{more}, so there is nothing to gain"
-            return f"{self._no}: {right}{kept}."
+            return f"{self._no}: {right}{kept}; if the model was trained on these rows, pass others."
         low, high = self.gain_interval if self.gain >= 0 else (-self.gain_interval[1], -self.gain_interval[0])
         counts = (
-            f"({before:,} before, {after:,} after, on {self.rows:,} rows it had not seen; "
+            f"({before:,} before, {after:,} after, on {self.rows:,} rows that the head had not seen; "
             f"95 % interval: {_hundredths(low)} to {_hundredths(high)} of 100; p {p_value(self.p_value)})"
         )
         return self._of_a_gain(counts) if self.gain > 0 else self._of_no_gain(counts)
@@ -184,27 +195,28 @@ class Audit:
     # ---- tables ------------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        parts = [self.verdict, self._summary(), self._class_table()]
+        parts = [self.verdict, self._remarks(), self._summary(), self._class_table()]
         if self.pairs or self.tangled:
             parts.append(self._pair_table())
         if self.candidates is not None:
             parts.append(f"What was tried\n{self.candidates!r}")
-        return "\n\n".join(parts)
+        return "\n\n".join(part for part in parts if part)
+
+    def _remarks(self) -> str:
+        return "\n".join([*(f"Mind: {words}" for words in self.warnings), better_and_worse(self)]).rstrip()
 
     def _summary(self) -> str:
         low, high = map(signed, self.gain_interval)
+        gain = f"{signed(self.gain)} (95 % interval: {low} to {high})" if self.errors[0] else "no errors to take"
         lines = [
             ["rows, classes", f"{self.rows:,}, {len(self.classes):,}"],
             ["error before, after", f"{percent(self.error_before)}, {percent(self.error_after)}"],
-            ["fewer errors", f"{signed(self.gain)} (95 % interval: {low} to {high})"],
+            ["fewer errors", gain],
             ["wins, losses", f"{self.wins:,}, {self.losses:,}"],
             ["McNemar's test", f"p {p_value(self.p_value)}"],
             ["the head's own test", "none" if self.head_p_value is None else f"p {p_value(self.head_p_value)}"],
             ["chosen", self.chosen],
-            [
-                "labelled rows to be sure",
-                "no gain to prove" if self.rows_needed is None else f"about {self.rows_needed:,}",
-            ],
+            ["labelled rows to be sure", rows_to_be_sure(self)],
         ]
         return aligned(lines[0], lines[1:], texts=2)
 
@@ -260,6 +272,38 @@ def most_changed(by_class: tuple[ClassCounts, ...]) -> tuple[list[ClassCounts], 
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------
+
+
+def better_and_worse(audit: Audit) -> str:
+    """Which classes have fewer errors and which have more, those that change most first; nothing where none changes."""
+    order = sorted(audit.by_class, key=lambda one: -abs(one.net))
+    better, worse = ([one for one in order if sign * one.net > 0] for sign in (1, -1))
+    if not better and not worse:
+        return ""
+    start = "Would be better for" if audit.chosen == "softmax" else "Better for"
+    return f"{start}: {_some(better)}; worse for: {_some(worse)}."
+
+
+def _some(classes: list[ClassCounts]) -> str:
+    """The first few, and how many others there are."""
+    most = len(classes) if len(classes) <= MOST_IN_WORDS + 1 else MOST_IN_WORDS
+    named = [(f"{one.name}", one.net) for one in classes[:most]]
+    if others := classes[most:]:
+        named.append((f"and {len(others):,} others", sum(one.net for one in others)))
+    words = [f"{name} ({fewer_rows(net)})" for name, net in named]
+    if words:
+        words[0] = words[0][:-1] + (" error)" if abs(named[0][1]) == 1 else " errors)")
+    return ", ".join(words) or "none"
+
+
+def rows_to_be_sure(audit: Audit) -> str:
+    """How many labelled rows it takes to prove the gain, or would have taken."""
+    if audit.rows_needed is None:
+        return "no gain to prove"
+    if audit.p_value >= ALPHA:
+        return f"about {audit.rows_needed:,}"
+    enough = audit.rows_needed <= audit.rows
+    return f"about {audit.rows_needed:,} would have been enough" if enough else "these are enough"
 
 
 def _hundredths(share: float) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from inspect import signature
 from typing import Any
 
@@ -14,10 +16,17 @@ from sklearn.utils import _safe_indexing, check_random_state
 from aftermax.audited import MOST_PAIRS, MOST_TANGLED, Audit, ClassCounts, PairCounts
 from aftermax.auto import AutoHead
 from aftermax.calibration import content_order
-from aftermax.labels import encode_labels, label_codes, listed, warn_if_misaligned
+from aftermax.labels import encode_labels, label_codes, listed, warn_if_by_chance, warn_if_misaligned
 from aftermax.paired import exact_mcnemar, gain_interval, relative_gain, rows_to_prove, wins_and_losses
-from aftermax.selection import stratified_folds
+from aftermax.selection import SPHClassifierCV, stratified_folds
 from aftermax.validation import as_features, as_logits, check_count, compute_ready
+
+# Advice that is given in Python's words, as it is said to those who only read what was found.
+IN_PLAIN_WORDS = {
+    "pass numpy.log(numpy.clip(p, 1e-12, None))": "pass their logarithms",
+    ", with classes=[...]": "",
+    "gain_ ": "the gain ",
+}
 
 
 def audit(
@@ -59,6 +68,7 @@ def audit(
     Audit
         Print it; ``verdict`` is the answer in one sentence, ``to_dict()`` is for JSON, ``plot()`` draws it, and
         ``head`` is the head, fitted on all rows. Every row counts the same, also if the head weighs its classes.
+        What it warns of is in ``warnings`` too, for those who only see what was found.
 
     Examples
     --------
@@ -73,7 +83,7 @@ def audit(
     >>> answers = found.head.predict(scores.test_logits)
     """
     with warnings.catch_warnings(record=True) as caught:
-        found = _audit(logits, labels, head, features, classes, cv, random_state)
+        found = _audit(logits, labels, head, features, classes, cv, random_state, caught)
     for warning in {str(one.message): one for one in caught}.values():  # each once, and at the user's own line
         warnings.warn(warning.message, warning.category, stacklevel=2)
     return found
@@ -87,16 +97,45 @@ def _audit(
     classes: ArrayLike | None,
     cv: int,
     random_state: int | np.random.RandomState | None,
+    caught: list[warnings.WarningMessage],
 ) -> Audit:
     check_count("cv", cv, least=2)
     head = AutoHead(random_state=random_state) if head is None else _checked_head(head, features)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    checked = compute_ready(as_logits(logits))
-    names, codes = encode_labels(labels, checked.shape, _agreed(classes, head), getattr(logits, "columns", None))
-    warn_if_misaligned(checked, codes, names)
+    with _in_any_case():
+        checked = compute_ready(as_logits(logits))
+        names, codes = encode_labels(labels, checked.shape, _agreed(classes, head), getattr(logits, "columns", None))
+        misaligned = warn_if_misaligned(checked, codes, names)
+    about_rows = len(caught)
+    tops = checked.argmax(axis=1)
     seen = None if features is None else as_features(features, len(codes))
-    fitted, answers = _kept_out(head, logits, checked, codes, names, seen, min(cv, len(codes)), rng)
-    return _counted(fitted, checked.argmax(axis=1), answers, codes, names, rng)
+    ours = isinstance(head, AutoHead | SPHClassifierCV)
+    with _in_any_case() if ours else nullcontext():
+        fitted, answers = _kept_out(head, logits, checked, codes, names, seen, min(cv, len(codes)), rng)
+    about_head = slice(about_rows, len(caught))
+    if not misaligned:
+        with _in_any_case():
+            warn_if_by_chance(tops, answers, codes, len(names))
+    told = caught.copy()
+    if not ours:
+        del told[about_head]  # what other heads warn of may hold anything, also paths
+    return _counted(fitted, tops, answers, codes, names, rng, _in_plain_words(told))
+
+
+@contextmanager
+def _in_any_case() -> Iterator[None]:
+    """Catch warnings also where Python was told to ignore them: whoever gets the audit was not asked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        yield
+
+
+def _in_plain_words(caught: Iterable[warnings.WarningMessage]) -> tuple[str, ...]:
+    """What aftermax warned of, each once."""
+    told = dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning)
+    for in_python, plain in IN_PLAIN_WORDS.items():
+        told = dict.fromkeys(words.replace(in_python, plain) for words in told)
+    return tuple(told)
 
 
 def _checked_head(head: Any, features: ArrayLike | None) -> Any:
@@ -179,6 +218,7 @@ def _counted(
     codes: NDArray[np.int64],
     names: NDArray[Any],
     rng: np.random.Generator,
+    told: tuple[str, ...],
 ) -> Audit:
     before, after = tops == codes, answers == codes
     wins, losses, errors = wins_and_losses(before, after)
@@ -206,6 +246,7 @@ def _counted(
         ),
         weighted=getattr(head, "class_weight", None) is not None,
         rows_needed=rows_to_prove(wins, losses, rows),
+        warnings=told,
         candidates=getattr(head, "candidates_", None),
         head=head,
     )

@@ -17,6 +17,9 @@ from sklearn.utils.validation import column_or_1d
 CLEARLY_ALIGNED = 0.6
 CLEARLY_BETTER = 0.3
 ENOUGH_ROWS = 20
+ENOUGH_FOR_CHANCE = 50  # rows in all, to tell whether answers and labels have anything to do with each other
+BEYOND_CHANCE = 2.326  # standard deviations
+ROUNDING = 1e-9
 
 
 def encode_labels(
@@ -156,8 +159,8 @@ def listed(values: list[Any]) -> str:
 
 def warn_if_misaligned(
     logits: NDArray[Any], codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3
-) -> None:
-    """Warn when the columns can hardly belong to the classes they are taken for.
+) -> bool:
+    """Warn when the columns can hardly belong to the classes they are taken for, and say whether that was so.
 
     That is, when the largest logit is right far less often than chance, or would be right in many more rows if the
     columns were in another order.
@@ -166,7 +169,7 @@ def warn_if_misaligned(
     confusion = np.bincount(codes * size + logits.argmax(axis=1), minlength=size * size).reshape(size, size)
     rows, right = len(codes), int(np.trace(confusion))
     if right > CLEARLY_ALIGNED * rows:
-        return
+        return False
     from scipy.optimize import linear_sum_assignment
 
     other, order = linear_sum_assignment(-confusion)
@@ -177,10 +180,42 @@ def warn_if_misaligned(
     elif chance - right > 6 * math.sqrt(chance):
         hint = f"chance alone would in {1 / size:.0%}"
     else:
-        return
+        return False
     warnings.warn(
         f"The largest logit agrees with the label in only {right / rows:.0%} of the rows; {hint}. Are the columns the "
         f"responses to {listed(classes.tolist())}? If not, name the class of each, in order, with classes=[...].",
         UserWarning,
         stacklevel=stacklevel,
     )
+    return True
+
+
+def warn_if_by_chance(
+    tops: NDArray[np.int64], answers: NDArray[np.int64], codes: NDArray[np.int64], classes: int
+) -> None:
+    """Warn when neither softmax nor a head, on rows that it has not seen, is right more often than by chance.
+
+    Where a head is, labels and rows are in step, however bad softmax is.
+    """
+    rows, right = len(codes), int(np.count_nonzero(tops == codes))
+    (chance, softmax_is), (_, head_is) = (_beyond_chance(some, codes, classes) for some in (tops, answers))
+    if rows < ENOUGH_FOR_CHANCE or softmax_is or head_is:
+        return
+    warnings.warn(
+        f"softmax is right in {right:,} of {rows:,} rows, as chance would be ({chance:,.0f}): check that labels and "
+        "rows are in step and that columns are in the order of the classes.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _beyond_chance(answers: NDArray[np.int64], codes: NDArray[np.int64], classes: int) -> tuple[float, bool]:
+    """How many answers would be right if labels were dealt out at random, and whether more are: one-sided, at 1 %."""
+    rows, right = len(codes), int(np.count_nonzero(answers == codes))
+    answered, labelled = (np.bincount(some, minlength=classes).astype(np.float64) for some in (answers, codes))
+    chance = float(answered @ labelled) / rows
+    # Hoeffding (1951): the variance of such a sum is that of what is left of each pair, one where answer and label are
+    # the same and zero elsewhere, once the means over labels and over answers are taken off.
+    left = np.eye(classes) - labelled[:, None] / rows - answered / rows + chance / rows
+    deviation = math.sqrt(answered @ np.square(left) @ labelled / (rows - 1))
+    return chance, right - chance > BEYOND_CHANCE * deviation + ROUNDING

@@ -29,6 +29,48 @@ def signed(share: float) -> str:
     return f"{100 * share:+.1f} %".replace("-0.0 %", "+0.0 %")
 
 
+def fewer(share: float) -> str:
+    """A gain or loss in per cent of the errors, in words.
+
+    Examples
+    --------
+    >>> from aftermax.words import fewer
+    >>> fewer(0.123), fewer(-0.02), fewer(0.0001)
+    ('12.3 % fewer', '2.0 % more', 'as many')
+    """
+    size = percent(abs(share))
+    return "as many" if size == percent(0) else f"{size} {'fewer' if share > 0 else 'more'}"
+
+
+def fewer_between(low: float, high: float) -> str:
+    """An interval of gains, in per cent of the errors, in words.
+
+    Examples
+    --------
+    >>> from aftermax.words import fewer_between
+    >>> fewer_between(-0.031, 0.2), fewer_between(0.07, 0.36), fewer_between(-0.08, -0.02)
+    ('3.1 % more to 20.0 % fewer', '7.0 % to 36.0 % fewer', '2.0 % to 8.0 % more')
+    """
+    ends = [fewer(end) for end in (low, high)]
+    for kind in (" fewer", " more"):
+        if all(end.endswith(kind) for end in ends):
+            near, far = sorted(map(abs, (low, high)))
+            return f"{percent(near)} to {percent(far)}{kind}"
+    return " to ".join(ends)
+
+
+def fewer_rows(count: int) -> str:
+    """By how many rows something drops or, below 0, rises, in words.
+
+    Examples
+    --------
+    >>> from aftermax.words import fewer_rows
+    >>> fewer_rows(72), fewer_rows(-1100), fewer_rows(0)
+    ('72 fewer', '1,100 more', 'as many')
+    """
+    return "as many" if count == 0 else f"{abs(count):,} {'fewer' if count > 0 else 'more'}"
+
+
 def p_value(value: float) -> str:
     """What a p-value is, with its sign: very small ones are only said to be.
 

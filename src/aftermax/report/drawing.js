@@ -7,6 +7,7 @@ const find = (id) => document.getElementById(id);
 const count = (number) => number.toLocaleString("en-GB");
 const percent = (share) => `${roundedAsInPython(100 * share)} %`;
 const roundedAsInPython = (value) => (value % 1 === 0.25 ? value - 0.05 : value).toFixed(1); // ties to even
+const fewer = (drop) => (drop === 0 ? "as many" : `${count(Math.abs(drop))} ${drop > 0 ? "fewer" : "more"}`);
 const plural = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
 
 function svg(tag, attributes = {}, ...children) {
@@ -46,6 +47,14 @@ function shortened(name, width) {
   return `${letters.join("")}…`;
 }
 
+/** A name in one line, or in two where it is too wide: its parts, or else as many words as fit and the others. */
+function inLines({ name, parts }, width) {
+  if (widthOf(name) <= width) return [name];
+  if (parts) return parts;
+  const ends = [...name.matchAll(/ +/g)].map((gap) => gap.index).filter((end) => end > 0 && widthOf(name.slice(0, end)) <= width);
+  return ends.length ? [name.slice(0, ends.at(-1)), name.slice(ends.at(-1)).trimStart()] : [name];
+}
+
 function hatch(id) {
   const line = svg("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "hatch" });
   const settings = { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
@@ -75,7 +84,8 @@ class Picture {
     this.host.addEventListener("keydown", (event) => this.key(event));
     this.host.addEventListener("focus", () => this.host.matches(":focus-visible") && this.show(this.active ?? 0));
     this.host.addEventListener("blur", () => this.show(null));
-    this.host.addEventListener("pointerleave", () => this.show(null));
+    this.host.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.show(null));
+    document.addEventListener("pointerdown", (event) => this.marks.some((mark) => mark.node.contains(event.target)) || this.show(null));
     new ResizeObserver(() => this.host.clientWidth !== this.width && this.redraw()).observe(this.host);
     this.redraw();
   }
@@ -106,7 +116,7 @@ class Picture {
     const left = Math.min(Math.max(mark.x - box.width / 2, 0), this.width - box.width);
     const above = mark.y - box.height - 6;
     this.tip.style.left = `${left}px`;
-    this.tip.style.top = `${above > -30 ? above : mark.y + LINE + 6}px`;
+    this.tip.style.top = `${above > -30 ? above : mark.y + (mark.height ?? LINE) + 6}px`;
   }
 
   key(event) {
@@ -129,18 +139,24 @@ class Picture {
 
 /** Rows with a name on the left and something drawn on one scale: what three of the pictures are. */
 function rowsOf({ width, rows, low, high, axis, whole, paint }) {
-  const wanted = Math.max(...rows.map((row) => widthOf(row.name) * (row.own ? 1.08 : 1))) + 4;
-  const left = Math.min(wanted, width * 0.4) + 10;
+  const room = width * 0.4;
+  const names = rows.map((row) => inLines(row, (room - 2) / (row.own ? 1.08 : 1)));
+  const line = names.some((lines) => lines.length > 1) ? 1.55 * LINE : LINE;
+  const wanted = Math.max(...names.map((lines, place) => Math.max(...lines.map(widthOf)) * (rows[place].own ? 1.08 : 1))) + 4;
+  const left = Math.min(wanted, room) + 10;
   const at = scale(low, high, left + 8, width - 20);
-  const bottom = 6 + LINE * rows.length;
+  const bottom = 6 + line * rows.length;
   const shownTicks = ticks(low, high, Math.max(2, Math.floor((width - left) / 75)), whole);
   const nodes = horizontalAxis(at, shownTicks, axis, 4, bottom, (at(low) + at(high)) / 2);
   const marks = rows.map((row, place) => {
-    const y = 6 + LINE * place;
-    const name = { x: left - 8, y: y + LINE / 2 + 4.5, "text-anchor": "end", class: row.own ? "own" : "" };
-    const hit = svg("rect", { x: 0, y, width, height: LINE, class: "hit" });
-    const node = svg("g", {}, ...paint(row, at, y + LINE / 2), svg("text", name, shortened(row.name, left - 12)), hit);
-    return { node, x: at(row.at), y, words: row.words };
+    const y = 6 + line * place;
+    const first = y + line / 2 + 4.5 - 7.5 * (names[place].length - 1);
+    const texts = names[place].map((words, below) =>
+      svg("text", { x: left - 8, y: first + 15 * below, "text-anchor": "end", class: row.own ? "own" : "" }, shortened(words, left - 12)),
+    );
+    const hit = svg("rect", { x: 0, y, width, height: line, class: "hit" });
+    const node = svg("g", {}, ...paint(row, at, y + line / 2, line), ...texts, hit);
+    return { node, x: at(row.at), y, height: line, words: row.words };
   });
   return { height: bottom + 42, nodes, marks };
 }

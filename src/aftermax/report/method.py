@@ -7,6 +7,7 @@ import platform
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 
 from aftermax import __version__
 from aftermax.audited import Audit
@@ -113,11 +114,23 @@ def _folds(head: AutoHead, audit: Audit) -> int:
 def gate_in_words(audit: Audit) -> str:
     """What the gate of the picture has to do with this head."""
     gate = gate_of(audit.head)
+    words = (
+        "Certainty is a row's largest softmax score. SPH pools the rows whose certainty is below its certainty gate, "
+        "and leaves the others to softmax. Move the gate to see what it would pool."
+    )
     if gate is not None:
-        return f"The gate of the head audited here is {gate:g}" + ("." if gate else ": it pools no row.")
+        return f"{words} The gate of the head audited here is {gate:g}" + ("." if gate else ": it pools no row.")
     if audit.chosen == "softmax":
-        return "Only SPH has a gate; here softmax stays, and no row is pooled."
-    return "Only SPH has a gate: other heads, as the one audited here, look at every row."
+        return f"Only SPH has a gate; here softmax stays, and no row is pooled. {words}"
+    return f"Only SPH has a gate: other heads, as the one audited here, look at every row. {words}"
+
+
+def uncertain_in_words(certainty: NDArray[np.float64]) -> str:
+    """Of how many rows softmax is rather uncertain."""
+    below = int(np.count_nonzero(certainty < 0.5))
+    if below == 0:
+        return "Softmax is at least half certain of every row."
+    return f"Softmax is less than half certain of {below:,} of the {len(certainty):,} rows."
 
 
 def _before_and_after(audit: Audit) -> str:

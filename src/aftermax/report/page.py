@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax.audited import Audit
+from aftermax.audited import Audit, better_and_worse
 from aftermax.files import write_text
 from aftermax.labels import encode_labels
+from aftermax.plots.heads import gate_of
 from aftermax.report.figures import figures
-from aftermax.report.method import gate_in_words, how_computed
+from aftermax.report.glossary import glossary
+from aftermax.report.method import gate_in_words, how_computed, uncertain_in_words
 from aftermax.report.tables import (
     candidate_table,
     class_table,
@@ -29,6 +31,7 @@ from aftermax.report.tables import (
     pair_table,
     summary_table,
     unbroken,
+    warning_list,
 )
 from aftermax.responses import describe, softmax_certainty
 from aftermax.validation import as_logits, compute_ready
@@ -48,7 +51,7 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
     logits, labels : array-like of shapes (n_rows, K) and (n_rows,)
         What it was returned for: for the certainty of softmax and the response array.
     title : str, default=None
-        What to write above the verdict.
+        What to write above the verdict, such as what the rows are and the date.
 
     Examples
     --------
@@ -79,12 +82,16 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
         script=script,
         data=_embedded(figures(audit, array, certainty, checked.argmax(axis=1) != codes)),
         verdict=_emphasised(audit.verdict),
+        size=f"{audit.rows:,} labelled rows, {len(audit.classes):,} classes",
+        warnings=warning_list(audit),
+        changes=escaped(better_and_worse(audit)),
         key_figures=key_figures(audit),
+        glossary=glossary(),
         summary=summary_table(audit),
         classes=class_table(audit),
         pairs=pair_table(audit),
         candidates=candidate_table(audit),
-        gate=escaped(gate_in_words(audit)),
+        pictures="\n".join(_pictures(audit, certainty)),
         method=how_computed(audit),
     )
 
@@ -100,6 +107,13 @@ def write_report(
     >>> write_report("report.html", found, logits, labels)  # doctest: +SKIP
     """
     write_text(Path(path), html_report(audit, logits, labels, title=title))
+
+
+def _pictures(audit: Audit, certainty: NDArray[np.float64]) -> list[str]:
+    """The sections about softmax and the response units; the gate comes last where the head has none."""
+    words = {"gate": escaped(gate_in_words(audit)), "uncertain": escaped(uncertain_in_words(certainty))}
+    sections = [Template(_part("certainty.html")).substitute(words), _part("responses.html")]
+    return sections[::-1] if gate_of(audit.head) is None else sections
 
 
 def _rows_of(audit: Audit, logits: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -8,6 +8,8 @@ function diamond(x, y, size) {
 
 // ---- wins and losses by class ----
 
+const errorsLess = (drop) => `${fewer(drop)} error${Math.abs(drop) === 1 ? "" : "s"}`;
+
 function drawClasses(width) {
   const most = Math.max(1, ...data.classes.map((one) => Math.max(one.wins, one.losses)));
   const losses = Math.max(...data.classes.map((one) => one.losses));
@@ -16,7 +18,7 @@ function drawClasses(width) {
     at: 0,
     words:
       `${one.name}\n${plural(one.rows, "row")}, ${plural(one.errors, "error")} by softmax\n` +
-      `wins ${count(one.wins)}, losses ${count(one.losses)}, net ${count(one.wins - one.losses)}`,
+      `wins ${count(one.wins)}, losses ${count(one.losses)}: ${errorsLess(one.wins - one.losses)}`,
   }));
   const made = rowsOf({
     width,
@@ -25,11 +27,11 @@ function drawClasses(width) {
     high: Math.max(1, ...data.classes.map((one) => one.wins)) + 0.12 * most,
     axis: rowsAxis,
     whole: true,
-    paint: (row, at, y) => [
+    paint: (row, at, y, line) => [
       svg("rect", { x: at(0), y: y - 8, width: at(row.wins) - at(0), height: 16, class: "head" }),
       svg("rect", { x: at(-row.losses), y: y - 8, width: at(0) - at(-row.losses), height: 16, class: "under" }),
       svg("rect", { x: at(-row.losses), y: y - 8, width: at(0) - at(-row.losses), height: 16, class: "loss", fill: "url(#h1)" }),
-      svg("line", { x1: at(0), x2: at(0), y1: y - LINE / 2, y2: y + LINE / 2, class: "zero" }),
+      svg("line", { x1: at(0), x2: at(0), y1: y - line / 2, y2: y + line / 2, class: "zero" }),
       ...barEnds(row, at, y),
     ],
   });
@@ -51,6 +53,7 @@ function drawPairs(width) {
   const rows = data.pairs.map((one) => ({
     ...one,
     name: `${one.true} → ${one.taken_for}`,
+    parts: [one.true, `→ ${one.taken_for}`],
     at: (one.before + one.after) / 2,
     words:
       `${one.true}, taken for ${one.taken_for}\n` +

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from aftermax.audited import Audit, ClassCounts
-from aftermax.words import p_value, percent, signed
+from aftermax.audited import Audit, ClassCounts, rows_to_be_sure
+from aftermax.report.glossary import ANSWERING
+from aftermax.words import fewer, fewer_between, fewer_rows, p_value, percent
 
 MOST_LISTED = 200  # classes in the table: of more, those that change most
 
@@ -53,14 +54,21 @@ def unbroken(words: str) -> str:
 # ---- what was found --------------------------------------------------------------------------------------------------
 
 
+def warning_list(audit: Audit) -> str:
+    """What the audit warned of, or nothing."""
+    lines = "\n".join(f"<li>{escaped(words)}</li>" for words in audit.warnings)
+    return f'<div class="mind" role="note">\n<p>Mind:</p>\n<ul>\n{lines}\n</ul>\n</div>' if lines else ""
+
+
 def key_figures(audit: Audit) -> str:
     """The four numbers to look at first."""
-    low, high = map(signed, audit.gain_interval)
     before, after = audit.errors
+    interval = f"95 % interval: {fewer_between(*audit.gain_interval)}"
+    gain = (fewer(audit.gain), interval) if before else ("none to take", "softmax makes no errors")
     tiles = [
         ("Error by softmax", percent(audit.error_before), f"{before:,} of {audit.rows:,} rows"),
         (f"Error by {_answering(audit)}", percent(audit.error_after), f"{after:,} of {audit.rows:,} rows"),
-        ("Fewer errors", signed(audit.gain), f"95 % interval: {low} to {high}"),
+        ("Change in errors", *gain),
         ("Wins and losses", f"{audit.wins:,} : {audit.losses:,}", f"McNemar's test: p {p_value(audit.p_value)}"),
     ]
     return "\n".join(
@@ -85,34 +93,46 @@ def _all_escaped(parts: Iterable[str]) -> list[str]:
 
 def summary_table(audit: Audit) -> str:
     """Every figure of the audit, one to a line."""
-    low, high = map(signed, audit.gain_interval)
     before, after = audit.errors
-    needed = "no gain to prove" if audit.rows_needed is None else f"about {audit.rows_needed:,}"
-    lines = [
+    answering = ANSWERING.get(audit.chosen, f"{audit.chosen}: the head that was passed")
+    errors = [
         ("Rows", f"{audit.rows:,}"),
         ("Classes", f"{len(audit.classes):,}"),
         ("Errors before (softmax)", f"{before:,} ({percent(audit.error_before)})"),
-        (f"Errors after ({_answering(audit)}, on rows it had not seen)", f"{after:,} ({percent(audit.error_after)})"),
-        ("Gain: fewer errors, relative to softmax's", signed(audit.gain)),
-        ("95 % interval of the gain on as many new rows", f"{low} to {high}"),
+        (
+            f"Errors after ({_answering(audit)}, on rows that the head had not seen)",
+            f"{after:,} ({percent(audit.error_after)})",
+        ),
+        ("Gain: change in errors, relative to softmax's", fewer(audit.gain) if before else "no errors to take"),
+    ]
+    if before:
+        errors.append(("95 % interval of the gain on as many new rows", fewer_between(*audit.gain_interval)))
+    evidence = [
         ("Wins: rows that only the head gets right", f"{audit.wins:,}"),
         ("Losses: rows that only softmax gets right", f"{audit.losses:,}"),
         ("p-value of McNemar's test, exact and two-sided", _alone(audit.p_value)),
         ("p-value of the head's own test", "none" if audit.head_p_value is None else _alone(audit.head_p_value)),
-        ("Labelled rows needed to be sure of this gain", needed),
-        ("What answers from now on", audit.chosen),
+        ("Labelled rows needed to be sure of this gain", rows_to_be_sure(audit)),
+        ("What the head answers with", answering),
     ]
-    return _figures("Errors", lines[:6]) + "\n" + _figures("Evidence", lines[6:])
+    return _figures("Errors", errors) + "\n" + _figures("Evidence", evidence)
 
 
 def _figures(caption: str, lines: Sequence[tuple[str, str]]) -> str:
     body = "\n".join(
-        f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in map(_all_escaped, lines)
+        f'<tr><th scope="row">{unbroken(html.escape(name))}</th>'
+        f"<td{_kind(value)}>{unbroken(html.escape(value))}</td></tr>"
+        for name, value in lines
     )
     return (
         f'<div class="scroll"><table class="figures"><caption>{caption}</caption>\n'
         f"<tbody>\n{body}\n</tbody></table></div>"
     )
+
+
+def _kind(value: str) -> str:
+    """Many words may be broken into lines; few are not."""
+    return ' class="words"' if len(value) > 25 else ""
 
 
 def class_table(audit: Audit) -> str:
@@ -122,22 +142,28 @@ def class_table(audit: Audit) -> str:
     listed, others = order[:MOST_LISTED], order[MOST_LISTED:]
     listed.sort(key=lambda one: (-one.net, one.losses, -one.errors))
     rows = [
-        [Cell(_name(one.name), places[one.name]), *(Cell(f"{count:,}", count) for count in one[1:]), _net(one.net)]
+        [
+            Cell(_name(one.name), places[one.name]),
+            *(Cell(f"{count:,}", count) for count in (one.rows, one.errors)),
+            _change(one.net),
+            *(Cell("", -1.0) if math.isnan(share) else Cell(percent(share), share) for share in one.recall),
+            *(Cell(f"{count:,}", count) for count in (one.wins, one.losses)),
+        ]
         for one in listed
     ]
-    heads = ["class", "rows", "errors", "wins", "losses", "net"]
-    caption = "Errors are softmax's; net is by how many they drop."
+    heads = ["class", "rows", "errors", "change", "found before", "found after", "wins", "losses"]
+    caption = "Errors are softmax's; change is how many there are fewer or more with the head."
     if others:
         caption += f" These are the {MOST_LISTED} classes that change most; {_sums(others)}."
-    return _table("classes", caption, heads, rows, texts=1, sorted_by=5)
+    return _table("classes", caption, heads, rows, texts=1, sorted_by=3)
 
 
 def _name(name: object) -> str:
     return f'<span class="name">{escaped(name)}</span>'
 
 
-def _net(count: int) -> Cell:
-    return Cell(f"{count:+,}" if count else "0", count)
+def _change(drop: int) -> Cell:
+    return Cell(fewer_rows(drop), drop)
 
 
 def _sums(others: list[ClassCounts]) -> str:
@@ -154,7 +180,7 @@ def pair_table(audit: Audit) -> str:
             Cell(_name(one.true)),
             Cell(_name(one.taken_for)),
             *(Cell(f"{count:,}", count) for count in (one.before, one.after)),
-            Cell(f"{one.after - one.before:+,}", one.after - one.before),
+            _change(one.before - one.after),
         ]
         for one in [*audit.pairs, *audit.tangled]
     ]
@@ -170,20 +196,20 @@ def candidate_table(audit: Audit) -> str:
     rows = []
     for one in audit.candidates.values():
         compared = one.name != "softmax"
-        low, high = map(signed, one.gain_interval)
+        interval = fewer_between(*one.gain_interval)
         mark = ' <span class="chosen">chosen</span>' if one.name == audit.candidates.chosen else ""
         rows.append(
             [
                 Cell(f"{escaped(one.name)}{mark}<br><small>{escaped(one.in_words)}</small>"),
                 Cell(percent(one.error), one.error),
-                Cell(f"{signed(one.gain)}<br><small>{low} to {high}</small>" if compared else ""),
+                Cell(f"{fewer(one.gain)}<br><small>{interval}</small>" if compared else ""),
                 Cell(f"{one.wins:,}" if compared else ""),
                 Cell(f"{one.losses:,}" if compared else ""),
                 Cell("" if math.isnan(one.log_loss) else f"{one.log_loss:.3f}"),
                 Cell(html.escape(_alone(one.p_value)) if compared else ""),
             ]
         )
-    heads = ["candidate", "error", "fewer errors", "wins", "losses", "log-loss", "p-value"]
+    heads = ["candidate", "error", "change in errors", "wins", "losses", "log-loss", "p-value"]
     caption = "What AutoHead tried. Each row was judged by heads that had not seen it."
     if audit.candidates.weighted:
         caption += " Rows count unequally here, as was asked for; only wins and losses are numbers of rows."
