@@ -5,9 +5,11 @@ import warnings
 import numpy as np
 import onnx
 import pytest
+import skl2onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
 
 from aftermax import AutoHead, SPHClassifier
 from aftermax.bridges.onnx import agreement, attach
@@ -115,13 +117,15 @@ def test_names_of_network_and_head_do_not_collide(sph, unseen):
     model = attach(network, sph)
     onnx.checker.check_model(model, full_check=True)
     assert agreement(model, sph, unseen[:100], inputs=unseen[:100]).same == 100
+    inside = attach(small_network(np.eye(10), names=("x", "label")), sph)
+    assert agreement(inside, sph, unseen[:100], inputs=unseen[:100]).same == 100
     with pytest.raises(
-        ValueError, match="has a tensor called 'label', as an output of the head is to be called: rename it, and attach"
+        ValueError, match="called 'label', as an output of the head is to be called: rename it, and att"
     ):
-        attach(small_network(np.eye(10), names=("x", "label")), sph)
+        attach(small_network(np.eye(10), names=("label", "logits")), sph)
     kept = small_network(np.eye(10), names=("x", "logits"), ends_in=["Softmax"])
     kept.graph.node[-1].output[0] = kept.graph.output[0].name = "probabilities"
-    with pytest.raises(ValueError, match=r"called 'probabilities'.* rename it, or leave it out with keep_outputs"):
+    with pytest.raises(ValueError, match=r"called 'probabilities'.* rename it, or leave it out, keep_outputs"):
         attach(kept, sph, logits="logits", keep_outputs=True)
     assert agreement(attach(kept, sph, logits="logits"), sph, unseen[:100], inputs=unseen[:100]).same == 100
 
@@ -154,8 +158,26 @@ def test_what_is_not_needed_is_left_out_also_around_inner_graphs(sph, unseen):
     assert "unused" not in {tensor.name for tensor in model.graph.initializer}
     assert len(model.functions) == 1
     assert agreement(model, sph, unseen[:300], inputs=unseen[:300]).same == 300
-    with pytest.raises(ValueError, match=r"a tensor called 'probabilities'.*keep_outputs=False"):
-        attach(network, sph, logits="logits", keep_outputs=True)
+    kept = attach(network, sph, logits="logits", keep_outputs=True)
+    assert agreement(kept, sph, unseen[:300], inputs=unseen[:300]).same == 300
+
+
+def test_models_of_scikit_learn_are_attached_to_by_their_scores(unseen):
+    """As skl2onnx writes them: with the outputs label and probabilities, which the head's are called too."""
+    labels = np.repeat(np.arange(10), 50)
+    model = LogisticRegression(max_iter=500).fit(unseen[:500], labels)
+    head = SPHClassifier().fit(model.decision_function(unseen[:500]), labels)
+    scores, chances = (
+        skl2onnx.to_onnx(
+            model, unseen[:1].astype(np.float32), options={LogisticRegression: {"zipmap": False, "raw_scores": raw}}
+        )
+        for raw in (True, False)
+    )
+    attached = attach(scores, head, logits="probabilities")
+    found = agreement(attached, head, model.decision_function(unseen), inputs=unseen)
+    assert found.same + found.within_rounding == len(unseen)
+    with pytest.warns(UserWarning, match="probabilities, for they come from a Normalizer.*raw_scores"):
+        attach(chances, head, logits="probabilities")
 
 
 def value(rows, columns, name, kind=TensorProto.FLOAT):

@@ -71,8 +71,9 @@ def attach(
     if not keep_outputs:
         _cut(network.graph, [tensor.name for tensor in taken])
     graph = Graph(precision, _opset(network) or OPSET, _free_prefix(network))
-    flat = [graph.add("Flatten", Value(graph, tensor.name), axis=1) for tensor in taken[1:]]
-    write_head(graph, formula, [Value(graph, taken[0].name), *flat])
+    now_called = _freed(network.graph, graph.prefix)
+    first, *others = (Value(graph, now_called.get(tensor.name, tensor.name)) for tensor in taken)
+    write_head(graph, formula, [first, *(graph.add("Flatten", value, axis=1) for value in others)])
     _join(network, graph, (taken[0].shape or [None])[0])
     return finished(network, path, full_check=False)
 
@@ -92,16 +93,24 @@ def _taken(network: ModelProto, formula: Formula, named: dict[str, str | None]) 
 
 def _join(network: ModelProto, graph: Graph, rows: int | str | None) -> None:
     """Put the head's nodes after the network's, and its outputs before those that stay."""
-    taken = _names(network.graph) & {"label", "probabilities"}
-    if taken:
-        otherwise = ", or leave it out with keep_outputs=False" if network.graph.output else ", and attach again"
-        raise ValueError(
-            f"The network has a tensor called {min(taken)!r}, as an output of the head is to be called: rename it"
-            f"{otherwise}."
-        )
     network.graph.node.extend(graph.nodes)
     network.graph.initializer.extend(graph.constants)
     _replace(network.graph.output, [*outputs_of(graph, rows), *network.graph.output])
+
+
+def _freed(graph: GraphProto, prefix: str) -> dict[str, str]:
+    """The names of the head's outputs, made free for it: what tensors inside that have them are called now."""
+    outputs = {"label", "probabilities"}
+    for values, otherwise in ((graph.input, "and attach again"), (graph.output, "or leave it out, keep_outputs=False")):
+        for name in sorted(outputs & {value.name for value in values}):
+            raise ValueError(
+                f"The network has an input or output called {name!r}, as an output of the head is to be called: rename "
+                f"it, {otherwise}."
+            )
+    now_called = {name: f"{prefix}network_{name}" for name in outputs & _names(graph)}
+    if now_called:
+        _rename(graph, now_called)
+    return now_called
 
 
 # ---- graphs ----------------------------------------------------------------------------------------------------------
@@ -147,6 +156,18 @@ def _names(graph: GraphProto) -> set[str]:
         for inner in _subgraphs(node):
             names |= _names(inner)
     return names
+
+
+def _rename(graph: GraphProto, now_called: dict[str, str]) -> None:
+    """Give tensors other names, also in the graphs inside its nodes."""
+    for values in (graph.input, graph.output, graph.initializer, graph.value_info):
+        for value in values:
+            value.name = now_called.get(value.name, value.name)
+    for node in graph.node:
+        for names in (node.input, node.output):
+            _replace(names, [now_called.get(name, name) for name in names])
+        for inner in _subgraphs(node):
+            _rename(inner, now_called)
 
 
 def _free_prefix(network: ModelProto) -> str:

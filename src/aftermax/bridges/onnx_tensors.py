@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass
 
-from onnx import ModelProto, TensorProto, TypeProto, shape_inference
+from onnx import ModelProto, NodeProto, TensorProto, TypeProto, shape_inference
 
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 SAME_VALUES = ("Identity", "Cast", "Flatten", "Reshape", "Squeeze")  # operators that leave the numbers as they are
@@ -105,15 +105,27 @@ def warn_if_softmax(network: ModelProto, logits: str, *, named: bool) -> None:
     node = makers.get(logits)
     while node is not None and node.op_type in SAME_VALUES:
         node = makers.get(node.input[0])
-    if node is None or node.op_type != "Softmax":
+    if node is None or not _makes_probabilities(node):
         return
-    told = (
-        f"{logits!r} are probabilities, for they come from a Softmax, and the head takes logits: name the tensor "
-        f"before it, logits=... ({node.input[0]!r})."
+    instead = (
+        f"name the tensor before it, logits=... ({node.input[0]!r})"
+        if node.op_type == "Softmax"
+        else "export the model with its scores (skl2onnx: the option raw_scores), if it has them"
     )
+    told = f"{logits!r} are probabilities, for they come from a {node.op_type}, and the head takes logits: {instead}."
     if not named:
         raise ValueError(told)
     warnings.warn(told, UserWarning, stacklevel=3)
+
+
+def _makes_probabilities(node: NodeProto) -> bool:
+    """Whether it is a softmax, or of the operators for scikit-learn's models one that ends in probabilities."""
+    texts = {attribute.name: attribute.s for attribute in node.attribute}
+    return (
+        node.op_type == "Softmax"
+        or (node.op_type == "Normalizer" and texts.get("norm") == b"L1")
+        or texts.get("post_transform", b"NONE") != b"NONE"
+    )
 
 
 def _listed(names: list[str]) -> str:
