@@ -57,6 +57,14 @@ def test_a_flat_array_is_refused_with_what_to_do_for_a_row_and_for_a_binary_mode
         SPHClassifier().fit(LOGITS[:, 0].tolist(), LABELS)
 
 
+def test_of_labels_that_are_no_class_the_stray_ones_are_named():
+    labels = np.array([*"abcd"] * 25)
+    labels[7] = "B"
+    for columns, classes in ((LOGITS, list("abcd")), (pd.DataFrame(LOGITS, columns=list("abcd")), None)):
+        with pytest.raises(ValueError, match=r"of the labels but not 'B': |^labels hold 'B', not among the classes"):
+            SPHClassifier(classes=classes).fit(columns, labels)
+
+
 def test_one_class_only_is_refused():
     with pytest.raises(ValueError, match="labels hold one class only, 2: at least two classes need rows"):
         SPHClassifier().fit(LOGITS, np.full(100, 2))

@@ -37,13 +37,14 @@ def encode_labels(
             f"labels hold one class only, {listed(seen.tolist())}: at least two classes need rows. Pass a validation "
             "set drawn like the data the model will meet."
         )
-    if len(seen) > columns:
+    titles = _usable(headings)
+    named = classes is not None or bool(set(titles) & set(seen.tolist()))
+    if len(seen) > columns and not named:  # else the stray ones can be told
         rarest = seen[np.argsort(counts, kind="stable")].tolist()
         raise ValueError(
             f"labels hold {len(seen)} classes but logits have {columns} columns, one for each class: drop the rows "
             f"with stray labels, or pass all columns. The rarest labels are {listed(rarest)}."
         )
-    titles = _usable(headings)
     if classes is None:
         names = _columns_of(seen, columns, titles)
     else:
@@ -87,7 +88,8 @@ def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[
     if any(isinstance(label, str) and label in titles for label in seen.tolist()):
         raise ValueError(
             f"The headings of the columns ({listed(titles)}) name some of the labels but not {listed(unnamed)}: "
-            "rename the columns after the classes, or name the class of each, in order, with classes=[...]."
+            "correct the labels, rename the columns after the classes, or name the class of each, in order, with "
+            "classes=[...]."
         )
     if len(seen) == columns:
         return seen
