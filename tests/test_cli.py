@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import aftermax
-from command import SCRIPT, refused, run
-from conftest import make_rows
+from command import SCRIPT, refused, run, run_here
+from conftest import ROOT, make_rows
 
 COMMANDS = ["demo", "audit", "fit", "predict", "export", "bench", "reproduce"]
 
@@ -75,7 +75,7 @@ def test_help_takes_a_moment():
         (["audit", "scores.csv", "--head", "svc"], "aftermax: Invalid value for '--head': 'svc' is not one of 'auto'"),
         (["audit", "scores.csv", "--jobs", "0"], "aftermax: Invalid value for '--jobs': "),
         (["audit", "scores.csv", "--seed", "x"], "aftermax: Invalid value for '--seed'"),
-        (["predict", "head.npz", "scores.csv"], "aftermax: Invalid value for 'HEAD': "),
+        (["predict", "head.npz", "scores.csv"], "aftermax: head.npz is not there."),
         (["demo", "--out"], "aftermax: Option '--out' requires an argument"),
         (["bench"], "aftermax: bench needs --peers"),
     ],
@@ -114,7 +114,7 @@ def interrupted(process, library):
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has loaded is asked of Linux")
 @pytest.mark.parametrize(
     ("arguments", "library"),
-    [(["audit", "-", "--html", "report.html"], "arrow"), (["fit", "s.npz", "-o", "h"], "llvm")],
+    [(["audit", "-", "--html", "report.html"], "arrow"), (["fit", "s.npz", "-o", "h.npz"], "llvm")],
 )
 def test_ctrl_c_is_one_line_and_exit_code_130_and_nothing_is_left(arguments, library, tmp_path):
     logits, labels = make_rows(rows=100_000)  # minutes of work
@@ -124,7 +124,8 @@ def test_ctrl_c_is_one_line_and_exit_code_130_and_nothing_is_left(arguments, lib
     process.stdin.flush()
     code, said, complained, seconds = interrupted(process, library)
     assert code == 130
-    assert (said, complained) == (b"", b"aftermax: interrupted; nothing unfinished is left behind.\n")
+    assert said == b""
+    assert complained.endswith(b"aftermax: interrupted; nothing unfinished is left behind.\n")
     assert seconds < 10
     assert [path.name for path in tmp_path.iterdir()] == ["s.npz"]
 
@@ -193,10 +194,17 @@ def test_without_typer_the_command_names_what_to_install():
     assert done.stderr == "aftermax: the command needs typer: pip install 'aftermax[cli]'\n"
 
 
-def test_the_demo_prints_its_table_and_writes_table_and_pictures(tmp_path):
-    done = run("demo", "--out", "out", cwd=tmp_path, check=True)
+def test_the_demo_prints_its_table_and_writes_table_and_pictures(tmp_path, monkeypatch):
+    """On one of its three networks, for the sake of time."""
+    monkeypatch.setattr("aftermax.demo.SHIPPED", (500,))
+    done = run_here("demo", "--out", "out", cwd=tmp_path, check=True)
     table = (tmp_path / "out" / "table.md").read_text()
     assert table in done.stdout
-    assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["100", "500", "5,000"]
+    found, committed = (
+        [cell.strip() for line in text.splitlines() if "| 500 |" in " ".join(line.split()) for cell in line.split("|")]
+        for text in (table, (ROOT / "results" / "demo" / "table.md").read_text())
+    )
+    assert found[1:3] == committed[1:3] == ["500", "14.0 %"]
+    assert found[-2] == committed[-2] == "combination"
     for name in ("response-array.png", "routes.png"):
         assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")

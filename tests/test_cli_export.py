@@ -9,7 +9,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import aftermax
-from command import refused, run
+from aftermax.storage import FittedOn, write_head
+from command import refused, run, run_here
 from conftest import make_rows
 
 NAMES = np.array(["ant", "bee", "cat"])
@@ -65,8 +66,9 @@ def answers(path, rows):
 def test_export_writes_a_head_and_counts_where_it_agrees(folder, head, tmp_path):
     asked = ["--check", "scores.npz", "--part", "test", "--precision", "float64"]
     done = run("export", "head.npz", tmp_path / "head.onnx", *asked, cwd=folder, check=True)
-    assert done.stdout.startswith("Of 300 rows, 300 have the Python head's answer, 0 another one within rounding")
-    assert done.stdout.endswith(f"\nWritten to {tmp_path / 'head.onnx'}\n")
+    assert done.stderr.startswith("Of 300 rows, 300 have the Python head's answer")
+    assert done.stderr.endswith(f"\nWritten to {tmp_path / 'head.onnx'}\n")
+    assert done.stdout == ""
     with np.load(folder / "scores.npz") as scores:
         logits = scores["test_logits"]
     assert answers(tmp_path / "head.onnx", logits)["label"].tolist() == head.predict(logits).tolist()
@@ -75,9 +77,9 @@ def test_export_writes_a_head_and_counts_where_it_agrees(folder, head, tmp_path)
 def test_a_head_goes_onto_a_network(folder, head, tmp_path):
     asked = ["--onto", "network.onnx", "--logits-from", "logits", "--keep-outputs", "--json"]
     asked += ["--check", "scores.npz", "--part", "test", "--inputs", "inputs.npy"]
-    done = run("export", "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)
+    done = run_here("export", "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)
     told = json.loads(done.stdout)
-    assert told["written"] == str(tmp_path / "both.onnx")
+    assert (told["written"], told["takes"]) == (str(tmp_path / "both.onnx"), "logits")
     assert told["agreement"]["rows"] == 300
     assert told["agreement"]["differing"] == 0
     found = answers(tmp_path / "both.onnx", np.load(folder / "inputs.npy"))
@@ -87,8 +89,22 @@ def test_a_head_goes_onto_a_network(folder, head, tmp_path):
 
 def test_without_its_inputs_the_head_of_a_network_is_checked_alone(folder, tmp_path):
     asked = ["--onto", "network.onnx", "--logits-from", "logits", "--check", "scores.npz", "--part", "test"]
-    done = run("export", "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)
-    assert done.stdout.startswith("The head alone: Of 300 rows, ")
+    done = run_here("export", "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)
+    assert done.stderr.startswith("The head alone: Of 300 rows, ")
+
+
+def test_a_head_that_was_fitted_on_probabilities_says_what_the_graph_takes(folder, head, tmp_path):
+    write_head(head, tmp_path / "head.npz", FittedOn(probabilities=True))
+    with np.load(folder / "scores.npz") as scores:
+        shares = np.exp(scores["test_logits"] - scores["test_logits"].max())
+    np.save(tmp_path / "shares.npy", shares)
+    asked = ["head.npz", "head.onnx", "--precision", "float64", "--check", "shares.npy"]
+    done = run_here("export", *asked, cwd=tmp_path, check=True)
+    said = "Written to head.onnx. It takes log-probabilities, log(max(p, 1e-12)), for the head was fitted on those"
+    assert done.stderr.endswith(f"{said} (--log).\n")
+    assert answers(tmp_path / "head.onnx", np.log(shares))["label"].tolist() == head.predict(np.log(shares)).tolist()
+    told = json.loads(run_here("export", *asked, "--json", cwd=tmp_path, check=True).stdout)
+    assert (told["takes"], told["agreement"]["same"]) == ("log-probabilities", 300)
 
 
 def test_nothing_is_written_where_answers_differ(folder, tmp_path):
@@ -112,9 +128,16 @@ def test_nothing_is_written_where_answers_differ(folder, tmp_path):
         (["head.onnx", "--check", "nowhere.csv"], "nowhere.csv is not there."),
         (["head.onnx", "--check", "scores.npz"], "scores.npz has parts, test: choose one"),
         (["head.onnx", "--onto", "inputs.npy"], "inputs.npy is not an ONNX model"),
-        (["head.onnx", "--onto", "nowhere.onnx"], "nowhere.onnx: No such file or directory"),
+        (["head.onnx", "--onto", "nowhere.onnx"], "nowhere.onnx is not there."),
+        (["head.txt"], "head.txt is no name for what is written: it should end in .onnx."),
+        (["new/head.onnx"], "new/head.onnx cannot be written: folder new is not there."),
+        (
+            ["network.onnx", "--onto", "network.onnx"],
+            "network.onnx is one of the inputs, and would be replaced: choose",
+        ),
         (["head.onnx", "--onto", "network.onnx"], "The network has 2 outputs: say which has the logits, --logits-from"),
-        ([*ATTACHED, "--inputs", "empty.npy"], "empty.npy is damaged or no such file"),
+        ([*ATTACHED, "--inputs", "empty.npy"], "empty.npy is damaged, or of another kind"),
+        ([*ATTACHED, "--inputs", "nowhere.npy"], "nowhere.npy is not there."),
         ([*ATTACHED, "--inputs", "scalar.npy"], "scalar.npy holds a single value"),
     ],
 )

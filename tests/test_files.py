@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from aftermax.files import replacing, write_text
+from aftermax.files import existing_file, in_folder, replacing, write_text
 
 
 def test_a_file_appears_with_its_folder_when_all_is_written(tmp_path):
@@ -15,6 +15,19 @@ def test_a_file_appears_with_its_folder_when_all_is_written(tmp_path):
         unfinished.write_text("whole")
     assert path.read_text() == "whole"
     assert [file.name for file in path.parent.iterdir()] == ["table.md"]
+
+
+def test_what_is_not_there_is_said(tmp_path):
+    path = tmp_path / "table.md"
+    assert in_folder(path) == path
+    with pytest.raises(FileNotFoundError, match=r"table.md is not there\.$"):
+        existing_file(path)
+    path.touch()
+    assert existing_file(path) == path
+    with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+        existing_file(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"x.md cannot be written: folder .*table.md is not there\.$"):
+        in_folder(path / "x.md")
 
 
 def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path):

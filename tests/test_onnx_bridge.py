@@ -251,11 +251,11 @@ def test_the_graph_has_standard_operators_only_and_is_valid(sph, combination):
 
 def test_the_file_is_the_model_and_small(sph, combination, tmp_path, unseen):
     for head, most in ((sph, 10_000), (combination, 100_000)):
-        model = to_onnx(head, tmp_path / "new" / "head.onnx")
-        assert (tmp_path / "new" / "head.onnx").read_bytes() == model.SerializeToString(deterministic=True)
-        assert (tmp_path / "new" / "head.onnx").stat().st_size < most
-        assert agreement(str(tmp_path / "new" / "head.onnx"), head, unseen[:100]).same == 100
-        assert [entry.name for entry in (tmp_path / "new").iterdir()] == ["head.onnx"]
+        model = to_onnx(head, tmp_path / "head.onnx")
+        assert (tmp_path / "head.onnx").read_bytes() == model.SerializeToString(deterministic=True)
+        assert (tmp_path / "head.onnx").stat().st_size < most
+        assert agreement(str(tmp_path / "head.onnx"), head, unseen[:100]).same == 100
+        assert [entry.name for entry in tmp_path.iterdir()] == ["head.onnx"]
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(sph, tmp_path, monkeypatch):
@@ -345,8 +345,8 @@ def test_a_model_that_gives_nan_does_not_agree(sph, unseen):
 def test_agreement_in_words():
     found = Agreement(20_000, 19_997, 2, 1, 0, 1.23e-5)
     assert str(found) == (
-        "Of 20,000 rows, 19,997 have the Python head's answer, 2 another one within rounding and 1 another one beyond "
-        "it. Probabilities differ by 1e-05 at most."
+        "Of 20,000 rows, 19,997 have the Python head's answer; 3 have another one, 2 of them within rounding. "
+        "Probabilities differ by 1e-05 at most."
     )
     assert str(found._replace(at_threshold=3)).endswith("at most, but for 3 at a threshold.")
 

@@ -202,7 +202,7 @@ def test_the_index_that_pandas_writes_is_no_column_of_logits(rows, tmp_path):
 
 @pytest.mark.parametrize("labels", [["007", "7"], ["NA", "None"], ["1", "one"], ["true", "false"]])
 def test_labels_that_are_text_stay_as_they_are(tmp_path, labels):
-    path = text(tmp_path / "s.csv", f"x,y,label\n0.5,1,{labels[0]}\n1,0.5,{labels[1]}\n")
+    path = text(tmp_path / "s.csv", f"{labels[0]},{labels[1]},label\n0.5,1,{labels[0]}\n1,0.5,{labels[1]}\n")
     assert read_scores(path).labels.tolist() == labels
 
 
@@ -245,8 +245,10 @@ GOOD = "a,b,label\n1,2,a\n3,1,b\n"
         (GOOD, {"ignore": ("id",)}, "no column 'id' for --ignore: it has a, b, label"),
         ("a,b,a,label\n1,2,3,a\n", {}, "more than one column called a"),
         ("a,b,label,labels\n1,2,a,a\n", {}, "columns label, labels: say which has the labels with --label-column"),
-        ("a;b;label\n1;2;a\n", {}, "1 columns that can be logits, of a;b;label: .* separated by commas"),
-        ("a,b,label\n1,2,a\n3,x,b\n", {}, "s.csv, line 3, column 'b': 'x' is no number. .* --ignore b"),
+        ("a|b|label\n1|2|a\n", {}, "1 columns that can be logits, of a.b.label: .* by commas, semicolons or tabs"),
+        ("a,b,label\nx,2,a\n3,1,b\n", {}, "s.csv, line 2, column 'a': 'x' is no number. If the .* --ignore a"),
+        ("a,b,label\n1,2,a\n3,x,b\n", {}, "s.csv, line 3, column 'b': 'x' is no number. Mend the cell, or leave the"),
+        ('a,b,label\n1,2,a\n3,"1,5",b\n', {}, "line 3, column 'b': '1,5' is no number. It has a decimal comma: save"),
         ("a,b,label\n1,2,a\n3,,b\n", {}, "s.csv, line 3, column 'b' is empty or NaN"),
         ("a,b,label\n1,2,a\nnan,1,b\n", {}, "s.csv, line 3, column 'a' is empty or NaN"),
         ("a,b,label\n1,2,a\n1,-inf,b\n", {}, "s.csv, line 3, column 'b' is -inf: .* wants -1e4"),
@@ -254,9 +256,24 @@ GOOD = "a,b,label\n1,2,a\n3,1,b\n"
         ("a,b,label\n1,2,a\n3,1\n", {}, "s.csv, line 3 has 2 cells where the headings are 3"),
         ("a,b,label\n1,2,a\n3,1,b,4\n", {}, "s.csv, line 3 has 4 cells where the headings are 3"),
         ("a,b,label\n1,2,a\n3,1,a\n", {}, "s.csv: labels hold one class only, 'a'"),
-        ("a,b,label\n1,2,a\n3,1,c\n", {}, "s.csv: The headings of the columns"),
-        (GOOD, {"log": True, "classes": ("a", "b")}, None),
-        ("a,b,label\n1,0,a\n-3,1,b\n", {"log": True}, "s.csv, line 3 has a score below 0, no probability: leave --log"),
+        ("ab,b,label\n1,2,b\n3,1, AB\n1,2,c\n", {}, "s.csv, line 3: the label ' AB' is no column; there is 'ab'. Corr"),
+        ("a,b,label\n1,2,a\n3,1,c\n", {}, "s.csv, line 3: the label 'c' is no column; there are a, b. Correct the"),
+        ("1,2,label\n1,2,0\n3,1,1\n", {}, "s.csv, line 2: the label '0' is no column; there are 1, 2. .* --classes"),
+        (GOOD, {"classes": ("b", "c")}, "s.csv, line 2: the label 'a' is not among --classes; there are b, c."),
+        ("0.5,2.5,-1e3,ant\n1,2,3,bee\n", {}, "s.csv: the first line holds numbers, not names .0.5, 2.5, -1e3, ant.:"),
+        ("0.5,0.5\n1,2\n", {"label_column": "y"}, "s.csv: the first line holds numbers, not names .*: add a line of"),
+        ("0.5,1.5,label\n1,2,0.5\n3,1,1.5\n", {}, None),
+        ("a,b,label\n1,0,a\n0.5,1,b\n", {"log": True, "classes": ("a", "b")}, None),
+        (
+            "a,b,label\n1,0,a\n-3,1,b\n",
+            {"log": True},
+            "line 3, column 'a': -3 is no probability .0 to 1., .* --ignore a",
+        ),
+        (
+            "a,b,label\n1,0,a\n80,20,b\n",
+            {"log": True},
+            "line 3, column 'a': 80 is no probability .* Divide percent by 100",
+        ),
         (GOOD, {"part": "val"}, "s.csv has no parts for --part val"),
     ],
 )
@@ -280,17 +297,73 @@ def test_errors_far_down_a_file_have_the_right_line(tmp_path, monkeypatch):
 @pytest.mark.parametrize("content", [b"\xff\xfea\x00,\x00b\x00", b"a,b,label\n1,2,\xe9\n2,1,b\n"])
 def test_text_that_is_not_utf_8_is_refused(tmp_path, content):
     (tmp_path / "s.csv").write_bytes(content)
-    with pytest.raises(ValueError, match=r"s.csv.* is no text in UTF-8"):
+    with pytest.raises(ValueError, match=r"s.csv(, line 2, column 'label')? is no text in UTF-8: save it as CSV in U"):
         read_scores(str(tmp_path / "s.csv"))
 
 
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
 def test_a_column_that_counts_the_rows_is_refused(rows, tmp_path, kind):
     logits, labels = rows
-    path = write(tmp_path / f"s{kind}", {"id": np.arange(120)} | columns(logits, labels))
-    with pytest.raises(ValueError, match=r"column 'id' holds a different whole number in each row.*--ignore id"):
+    path = write(tmp_path / f"s{kind}", {"patient no": np.arange(120) // 2} | columns(logits, NAMES[labels]))
+    with pytest.raises(ValueError, match=r"column 'patient no' holds whole numbers only, .* --ignore 'patient no', or"):
         read_scores(path)
-    np.testing.assert_array_equal(read_scores(path, Wanted(ignore=("id",))).logits, logits)
+    np.testing.assert_array_equal(read_scores(path, Wanted(ignore=("patient no",))).logits, logits)
+    np.testing.assert_array_equal(read_scores(path, Wanted(classes=tuple(NAMES))).logits, logits)
+
+
+def test_a_class_that_is_masked_out_or_never_certain_is_no_patient_number(rows, tmp_path):
+    logits, labels = rows
+    table = columns(logits, labels, range(5)) | {"5": np.full(120, -1e4)}
+    assert read_scores(write(tmp_path / "s.csv", table)).classes.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_columns_that_no_row_has_for_a_label_are_warned_of(rows, tmp_path):
+    logits, labels = rows
+    path = write(tmp_path / "s.csv", {"age": logits[:, 0] ** 2} | columns(logits, NAMES[labels]))
+    with pytest.warns(UserWarning, match=r"s.csv: no row has the label age, but .* leave it out with --ignore age\."):
+        assert len(read_scores(path).classes) == 6
+    assert len(read_scores(path, Wanted(ignore=("age",))).classes) == 5
+
+
+@pytest.mark.parametrize(
+    ("labels", "taken"), [(["x", "y", "w"], "w, x, y"), (["0", "1", "0"], "0, 1, 2"), (["3", "5", "9"], "3, 5, 9")]
+)
+def test_columns_that_are_called_like_no_label_are_told_for_what_they_are_taken(tmp_path, labels, taken):
+    content = "z0,z1,z2,label\n" + "".join(f"0.5,1,2,{label}\n" for label in labels)
+    with pytest.warns(UserWarning, match=f"no column that is called like a label: z0, z1, z2 are taken for {taken},"):
+        read_scores(text(tmp_path / "s.csv", content))
+
+
+def test_a_row_of_whole_numbers_is_no_heading_either(tmp_path):
+    write(tmp_path / "labels.csv", {"label": [0, 1, 2]})
+    path = text(tmp_path / "s.csv", "7,-3,9\n1,2,3\n4,5,6\n7,8,9\n")
+    with pytest.raises(ValueError, match=r"s.csv: the first line holds numbers, not names \(7, -3, 9\)"):
+        read_scores(path, Wanted(labels=tmp_path / "labels.csv"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a;b;label\n1.5;-2;a\n0;1e2;b\n",
+        "a\tb\tlabel\r\n1.5\t-2\ta\r\n0\t1e2\tb\r\n",
+        "a;b;label\r\n1,5;-2;a\r\n0;100,0;b\r\n",
+        '"a";b;"label"\n"1,5";"-2";a\n0;100;b\n',
+        "label\tb\ta\na\t-2\t1,5\nb\t1,0e2\t0\n",
+    ],
+)
+def test_cells_may_be_separated_by_semicolons_and_tabs_and_have_decimal_commas(tmp_path, content):
+    found = read_scores(text(tmp_path / "s.csv", content), Wanted(classes=("a", "b")))
+    assert found.logits.tolist() == [[1.5, -2], [0, 100]]
+    assert found.labels.tolist() == ["a", "b"]
+
+
+def test_commas_in_quotes_do_not_separate(tmp_path):
+    path = text(tmp_path / "s.csv", '"a, or b";c;label\n1;2;c\n2;1;"a, or b"\n')
+    assert read_scores(path).classes.tolist() == ["a, or b", "c"]
+    write(tmp_path / "labels.csv", {"other": ["x", "x"], "label": ["c", "a, or b"]})
+    path = text(tmp_path / "labels.csv", "other;label\n1,5;c\n2;a, or b\n")
+    wanted = Wanted(labels=tmp_path / "labels.csv", ignore=("label",))
+    assert read_scores(str(tmp_path / "s.csv"), wanted).labels.tolist() == ["c", "a, or b"]
 
 
 def test_logits_that_are_whole_numbers_are_welcome(tmp_path):
@@ -355,7 +428,7 @@ def test_files_that_are_cut_short_are_refused(tmp_path, kind, kept):
         write(path, columns(logits, labels))
     whole = path.read_bytes()
     path.write_bytes(whole[: kept if kept > 1 else int(kept * len(whole))])
-    with pytest.raises(ValueError, match=rf"s\{kind}.* (is damaged or no such file|is cut short|is no text)"):
+    with pytest.raises(ValueError, match=rf"s\{kind}.* (is damaged, or of another|is cut short|is no text)"):
         read_scores(str(path))
 
 
@@ -373,8 +446,12 @@ def test_bytes_that_were_changed_are_noticed(tmp_path):
 def test_files_that_are_not_there_or_of_another_kind_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere.csv is not there"):
         read_scores("nowhere.csv")
-    with pytest.raises(ValueError, match=r"scores.xlsx is no score file by its name, which should end in .npz"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere is not there"):
+        read_scores("nowhere")
+    with pytest.raises(ValueError, match=r"scores.xlsx is no score file by its name: save it as CSV"):
         read_scores("scores.xlsx")
+    with pytest.raises(ValueError, match=r"no score file by its name: it should end in .npz, .npy, .csv"):
+        read_scores(text(tmp_path / "scores.txt", GOOD))
     (tmp_path / "s.csv").mkdir()
     with pytest.raises(IsADirectoryError, match="is a folder"):
         read_scores(str(tmp_path / "s.csv"))

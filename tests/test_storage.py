@@ -7,6 +7,7 @@ For a new format, add files of its own beside them, with
 """
 
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -206,6 +207,45 @@ def test_the_same_head_gives_the_same_bytes(heads, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two.suffix"]
 
 
+def test_what_the_command_notes_of_the_scores_comes_back(heads, tmp_path):
+    head, path = heads["sph of strings"], tmp_path / "head.npz"
+    for noted in (
+        storage.FittedOn(),
+        storage.FittedOn(probabilities=True),
+        storage.FittedOn(columns=("z0", "z1", "z2")),
+        storage.FittedOn(probabilities=True, columns=("p0", "p1", "p2")),
+    ):
+        storage.write_head(head, path, noted)
+        loaded, found = storage.read_head(path)
+        assert found == noted
+        assert_same(head, loaded)
+        assert_same(head, load(path))
+    with np.load(path) as arrays:
+        described = json.loads(arrays["head.json"])
+    assert described["scores"] == {"kind": "probabilities", "columns": ["p0", "p1", "p2"]}
+
+
+@pytest.mark.parametrize(
+    ("noted", "words"),
+    [
+        (None, "what is said of the scores is not there"),
+        ({"kind": "logits"}, "what is said of the scores has fields missing or too many: 'columns'"),
+        ({"kind": "ranks", "columns": None}, "the kind of scores is 'ranks', which is not known"),
+        ({"kind": "logits", "columns": ["a"]}, "the list of columns is not a list of 3"),
+        ({"kind": "logits", "columns": ["a", "b", 1]}, "the list of columns holds something other than strings"),
+        ({"kind": "logits", "columns": ["a", "b", "a"]}, "the list of columns names one twice"),
+    ],
+)
+def test_what_a_file_says_of_the_scores_is_checked(heads, tmp_path, noted, words):
+    plain = storage.to_plain(heads["sph"])
+    plain.described["scores"] = noted
+    with zipfile.ZipFile(tmp_path / "head", "w") as archive:
+        for name, content in storage._members(plain).items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match=f"is damaged: {words}"):
+        load(tmp_path / "head")
+
+
 # ---- old files -------------------------------------------------------------------------------------------------------
 
 
@@ -284,6 +324,12 @@ def test_what_cannot_be_plain_is_refused_and_the_old_file_is_untouched(tmp_path)
     ):
         save(head, tmp_path / "head")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("head", b"old")]
+
+
+def test_a_folder_that_is_not_there_is_not_made(heads, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"cannot be written: folder .*new is not there"):
+        save(heads["sph"], tmp_path / "new" / "head.npz")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_too_large_is_not_saved(tmp_path, monkeypatch):

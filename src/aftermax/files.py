@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files: are they there, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+def existing_file(path: Path) -> Path:
+    """The path of a file that is to be read, if it is there."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+    return path
+
+
+def in_folder(path: Path) -> Path:
+    """The path of a file that is to be written, if its folder is there."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written: folder {path.parent} is not there.")
+    return path
 
 
 @contextmanager

@@ -15,15 +15,15 @@ import re
 import struct
 import zipfile
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax import __version__
-from aftermax.distrust import count, fields, flag, one_of, some
-from aftermax.files import replacing
+from aftermax.distrust import count, fields, flag, one_of, some, texts
+from aftermax.files import in_folder, replacing
 from aftermax.plain import KINDS, Head, Plain, from_plain, to_plain
 
 FORMAT = "aftermax head"
@@ -35,12 +35,13 @@ MOST_BYTES_OF_JSON = 2**24
 MOST_MEMBERS = 64
 MOST_BYTES_OF_DIRECTORY = 2**16
 DESCRIPTION = "head.json"
+SCORES = "scores"  # in it, if the command has noted what they were
 MEMBER = re.compile(r"[a-z_]{1,64}\.npy")
 TYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,6}|\|S[1-9][0-9]{0,6}")
 MAGIC = b"\x93NUMPY\x01\x00"
 DAMAGE = (ValueError, zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RecursionError, struct.error)
 END = struct.Struct("<4s4H2LH")  # of a zip archive
-WRITTEN = "Pass a file that aftermax.save wrote."
+WRITTEN = "Pass a file that aftermax.save wrote. 'aftermax fit' writes such files, too."
 AGAIN = "Save the head again with aftermax.save, or copy the file again."
 
 
@@ -58,7 +59,7 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
     head : AutoHead, SPHClassifier or SPHClassifierCV
         Fitted.
     path : str or path-like
-        The file to write, with any suffix or none; one that exists is replaced.
+        The file to write, with any suffix or none; one that exists is replaced. Its folder must be there.
 
     Notes
     -----
@@ -79,13 +80,47 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
     >>> bool((loaded.predict(scores.test_logits) == head.predict(scores.test_logits)).all())
     True
     """
+    write_head(head, path)
+
+
+def load(path: str | os.PathLike[str]) -> Head:
+    """Load a head that :func:`save` or ``aftermax fit`` wrote.
+
+    It is of the same class, fitted, and gives the same answers and probabilities. Everything in the file is checked
+    before it is used, and nothing in it is ever executed: a file from someone else can do no harm. (Whether its answers
+    are good is another matter.)
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. If it is damaged, of another kind or made by a newer aftermax, a ValueError says so.
+    """
+    return read_head(path)[0]
+
+
+# ---- what the command calls ------------------------------------------------------------------------------------------
+
+
+class FittedOn(NamedTuple):
+    """What the command notes in a head file of the scores that the head was fitted on."""
+
+    probabilities: bool = False  # whether their logarithms were taken for logits
+    columns: tuple[str, ...] = ()  # their headings, where these are not the classes
+
+
+def write_head(head: Head, path: str | os.PathLike[str], noted: FittedOn | None = None) -> None:
+    """Save a head, with what is to be known of the scores that it takes."""
     if type(head) not in KINDS.values():
         raise TypeError(_cannot_save(head))
     check_is_fitted(head, msg="This %(name)s is not fitted yet: call fit before you save it.")
-    members = _members(to_plain(head))
+    plain = to_plain(head)
+    if noted is not None and noted != FittedOn():
+        kind = "probabilities" if noted.probabilities else "logits"
+        plain.described[SCORES] = {"kind": kind, "columns": list(noted.columns) or None}
+    members = _members(plain)
     if sum(map(len, members.values())) > MOST_BYTES:
         raise ValueError(f"This head is too large to be saved: a head file has at most {MOST_BYTES:,} bytes.")
-    with replacing(Path(path)) as unfinished:
+    with replacing(in_folder(Path(path))) as unfinished:
         with zipfile.ZipFile(unfinished, "w") as archive:
             for name, content in members.items():
                 member = zipfile.ZipInfo(name)  # as of 1980, so that the bytes are always the same
@@ -97,22 +132,14 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
             raise ValueError(f"This head cannot be saved, as {error.__cause__}. Fit it again, and save it.") from error
 
 
-def load(path: str | os.PathLike[str]) -> Head:
-    """Load a head that :func:`save` wrote.
-
-    It is of the same class, fitted, and gives the same answers and probabilities. Everything in the file is checked
-    before it is used, and nothing in it is ever executed: a file from someone else can do no harm. (Whether its answers
-    are good is another matter.)
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file. If it is damaged, of another kind or made by a newer aftermax, a ValueError says so.
-    """
+def read_head(path: str | os.PathLike[str]) -> tuple[Head, FittedOn]:
+    """A head, and what the file says of the scores that it was fitted on."""
     with open(path, "rb") as file:
         try:
             described, arrays = _content(file)
-            return READERS[described.pop("format_version")](Plain(described, arrays))
+            scores = described.pop(SCORES, {"kind": "logits", "columns": None})
+            head = READERS[described.pop("format_version")](Plain(described, arrays))
+            return head, _fitted_on(scores, len(head.classes_))
         except ForeignError as error:
             raise ValueError(f"{os.fspath(path)} {error}") from error
         except DAMAGE as error:
@@ -180,6 +207,15 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 class ForeignError(ValueError):
     """The file is not damaged; it is of another kind or version."""
+
+
+def _fitted_on(described: object, size: int) -> FittedOn:
+    noted = fields(described, {"kind", "columns"}, "what is said of the scores")
+    kind = one_of(noted["kind"], {"logits", "probabilities"}, "the kind of scores")
+    columns = () if noted["columns"] is None else tuple(texts(noted["columns"], size, "the list of columns"))
+    if len(set(columns)) < len(columns):
+        raise ValueError("the list of columns names one twice")
+    return FittedOn(kind == "probabilities", columns)
 
 
 def _content(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -36,9 +36,10 @@ class Agreement(NamedTuple):
 
     def __str__(self) -> str:
         threshold = f", but for {self.at_threshold:,} at a threshold" if self.at_threshold else ""
+        others = self.rows - self.same
+        explained = f"; {others:,} have another one, {self.within_rounding:,} of them within rounding" if others else ""
         return (
-            f"Of {self.rows:,} rows, {self.same:,} have the Python head's answer, {self.within_rounding:,} another one "
-            f"within rounding and {self.differing:,} another one beyond it. Probabilities differ by "
+            f"Of {self.rows:,} rows, {self.same:,} have the Python head's answer{explained}. Probabilities differ by "
             f"{self.largest_difference:.1g} at most{threshold}."
         )
 

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto, checker, helper
 from onnx.external_data_helper import load_external_data_for_model, uses_external_data
 
-from aftermax.files import replacing
+from aftermax.files import in_folder, replacing
 
 MOST_BYTES = 2**31 - 1  # that a model can have as one piece
 TOO_LARGE = (
@@ -78,6 +78,6 @@ def finished(model: ModelProto, path: str | os.PathLike[str] | None, *, full_che
     except checker.ValidationError as error:
         raise ValueError(f"The network with the head is not valid ONNX: {error}") from error
     if path is not None:
-        with replacing(Path(path)) as unfinished:
+        with replacing(in_folder(Path(path))) as unfinished:
             unfinished.write_bytes(model.SerializeToString(deterministic=True))
     return model

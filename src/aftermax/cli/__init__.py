@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import warnings
+from contextlib import suppress
 from importlib.util import find_spec
 from types import FrameType
 from typing import NoReturn, TextIO
@@ -21,10 +22,29 @@ IN_THE_COMMANDS_WORDS = {
     "drop classes=": "drop --classes",
     "logits=...": "--logits-from",
     "features=...": "--features-from",
+    "gain_ ": "the gain ",
+    "that aftermax.save wrote. 'aftermax fit' writes such files, too.": "that 'aftermax fit' wrote.",
+    "Save the head again with aftermax.save": "Fit the head again with 'aftermax fit'",
 }
 
 
-def main() -> None:
+def script() -> None:
+    """What is installed: the command, and after an error no waiting for anything that is still at work.
+
+    pyarrow reads ahead in threads of its own, which would bring Python down as it shuts down.
+    """
+    try:
+        main()
+    except SystemExit as exiting:
+        if exiting.code in (None, 0):
+            raise
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
+        os._exit(exiting.code if isinstance(exiting.code, int) else 1)
+
+
+def main() -> NoReturn:
     """Run the command; an error is one line and exit code 2, or all of it where ``AFTERMAX_DEBUG`` is set."""
     warnings.showwarning = _show_warning
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 def audit(
     scores: options.Scores,
     html: Annotated[Path | None, options.file("--html", "Write a report to open in a browser.")] = None,
+    title: Annotated[
+        str | None, options.text("--title", "With --html: what stands above it, in place of the file's name.", "TEXT")
+    ] = None,
     as_json: options.Json = False,
     head: options.Head = HeadName.auto,
     class_weight: options.Weight = None,
@@ -37,7 +40,9 @@ def audit(
     them either.
     """
     if html is not None:
-        options.check_writable(html)
+        options.check_output(html, (scores, labels, features), (".html", ".htm"))
+    elif title is not None:
+        raise ValueError("--title goes with --html: it is what stands above the report.")
     with_features = not logits_only and head is HeadName.auto
     asked = options.wanted(
         part, label_column, labels, features, options.names(classes), ignore, with_features=with_features, log=log
@@ -46,13 +51,13 @@ def audit(
     if html is not None:
         from aftermax.report import write_report
 
-        write_report(html, found, rows.logits, rows.labels)
+        named = title or (f"Is there accuracy left on the table? {scores.name}" if str(scores) != "-" else None)
+        write_report(html, found, rows.logits, rows.labels, title=named)
+        options.tell(f"Written to {html}")
     if as_json:
         print_json(found.to_dict())
         return
     print(found)
-    if html is not None:
-        print(f"\nWritten to {html}")
 
 
 def audited(
@@ -67,6 +72,7 @@ def audited(
 
     from aftermax import AutoHead, SPHClassifierCV, audit
 
+    options.tell_if_first()
     weight: Literal["balanced"] | None = None if class_weight is None else "balanced"
     if head is HeadName.auto:
         fresh: AutoHead | SPHClassifierCV = AutoHead(class_weight=weight, random_state=seed, n_jobs=jobs or -1)

@@ -10,10 +10,14 @@ import typer
 
 from aftermax.cli import options
 from aftermax.cli.audit import print_json
+from aftermax.files import existing_file
 
 if TYPE_CHECKING:
     from aftermax.bridges.onnx import Agreement
     from aftermax.scorefiles import Wanted
+
+
+LOGARITHMS = "It takes log-probabilities, log(max(p, 1e-12)), for the head was fitted on those (--log)."
 
 
 class Precision(StrEnum):
@@ -59,11 +63,12 @@ def export(
     The graph has standard operators only. Its outputs are label and probabilities.
     """
     from aftermax.bridges.onnx import attach, to_onnx
-    from aftermax.storage import load
 
-    options.check_writable(out)
+    options.check_output(out, (head, onto, check, inputs, features), (".onnx",))
     _refuse_idle(onto, check, {"--logits-from": logits_from, "--features-from": features_from}, inputs)
-    fitted = load(head)
+    fitted, noted = options.read_head(head)
+    if onto is not None:
+        existing_file(onto)
 
     def written(path: Path | None) -> Any:
         if onto is None:
@@ -73,17 +78,19 @@ def export(
 
     counted = None
     if check is not None:
-        asked = options.wanted(part, label_column, None, features, (), ignore, log=log)
+        asked = options.for_head(options.wanted(part, label_column, None, features, (), ignore, log=log), noted)
         # A network's answers can only be compared where its inputs are known; without them, the head is checked alone.
         model = written(None) if onto is None or inputs is not None else to_onnx(fitted, precision=precision.value)
         counted = _compared(model, fitted, str(check), asked, inputs)
     written(out)
+    takes = "log-probabilities" if noted.probabilities else "logits"
     if as_json:
-        print_json({"written": str(out), "agreement": None if counted is None else counted._asdict()})
+        agreed = None if counted is None else counted._asdict()
+        print_json({"written": str(out), "takes": takes, "agreement": agreed})
         return
     if counted is not None:
-        print(f"The head alone: {counted}" if onto is not None and inputs is None else counted)
-    print(f"Written to {out}")
+        options.tell(f"The head alone: {counted}" if onto is not None and inputs is None else str(counted))
+    options.tell(f"Written to {out}. {LOGARITHMS}" if noted.probabilities else f"Written to {out}")
 
 
 def _refuse_idle(onto: Path | None, check: Path | None, tensors: dict[str, str | None], inputs: Path | None) -> None:

@@ -13,6 +13,8 @@ from aftermax.cli.options import HeadName
 
 if TYPE_CHECKING:
     from aftermax import Audit
+    from aftermax.scorefiles import LabelledScores
+    from aftermax.storage import FittedOn
 
 
 def fit(
@@ -38,20 +40,30 @@ def fit(
 
     It says what to expect of the head, as audit does, and keeps softmax where no gain can be proven.
     """
-    options.check_writable(out)
+    options.check_output(out, (scores, labels, features), (".npz",))
     with_features = not logits_only and head is HeadName.auto
     asked = options.wanted(
         part, label_column, labels, features, options.names(classes), ignore, with_features=with_features, log=log
     )
-    found, _ = audited(scores, asked, head, class_weight, seed, jobs)
+    found, rows = audited(scores, asked, head, class_weight, seed, jobs)
 
-    from aftermax.storage import save
+    from aftermax.storage import write_head
 
-    save(found.head, out)
+    write_head(found.head, out, noted(rows, log))
     if as_json:
-        print_json(found.to_dict() | {"saved": str(out)})
-    else:
-        print(f"{found.verdict}\n{expectation(found)}\nSaved to {out}")
+        print_json(found.to_dict() | {"scores": "probabilities" if log else "logits", "saved": str(out)})
+        return
+    remembered = " It takes probabilities, and predict needs no --log." if log else ""
+    options.tell(f"{found.verdict}\n{expectation(found)}\nSaved to {out}.{remembered}")
+
+
+def noted(rows: LabelledScores, log: bool) -> FittedOn:
+    """What the head file is to say of the scores."""
+    from aftermax.scorefiles.matching import as_texts
+    from aftermax.storage import FittedOn
+
+    classes = tuple(as_texts(rows.classes).tolist())
+    return FittedOn(probabilities=log, columns=() if rows.headings == classes else rows.headings)
 
 
 def expectation(found: Audit) -> str:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from aftermax.files import existing_file, in_folder
+
 if TYPE_CHECKING:
+    from aftermax.plain import Head as FittedHead
     from aftermax.scorefiles import Wanted
+    from aftermax.storage import FittedOn
 
 
 class HeadName(StrEnum):
@@ -37,9 +44,7 @@ def text(flag: str, help_text: str, metavar: str = "NAME") -> Any:
     return typer.Option(flag, metavar=metavar, help=help_text, show_default=False)
 
 
-HeadFile = Annotated[
-    Path, typer.Argument(metavar="HEAD", help="A head that fit has saved.", show_default=False, exists=True)
-]
+HeadFile = Annotated[Path, typer.Argument(metavar="HEAD", help="A head that fit has saved.", show_default=False)]
 Scores = Annotated[
     Path,
     typer.Argument(
@@ -71,7 +76,13 @@ Features = Annotated[
 LogitsOnly = Annotated[bool, typer.Option("--logits-only", help="Leave features out that the score file has.")]
 Part = Annotated[str | None, text("--part", "Of an .npz file with parts: val takes val_logits, val_labels.")]
 Ignore = Annotated[str | None, text("--ignore", "Columns that are no logits, such as an id.", "NAME,...")]
-Log = Annotated[bool, typer.Option("--log", help="The scores are probabilities: take their logarithms for logits.")]
+Log = Annotated[
+    bool,
+    typer.Option(
+        "--log",
+        help="The scores are probabilities: take their logarithms for logits. A head that is fitted so remembers it.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Fixes all that is drawn (random_state).")]
 Jobs = Annotated[
     int | None,
@@ -116,13 +127,59 @@ def wanted(
     )
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a place where no file can be written, before the work rather than after it."""
+def for_head(asked: Wanted, noted: FittedOn) -> Wanted:
+    """What is wanted of a score file for a head, by what its file says of the scores that it was fitted on."""
+    return replace(asked, log=asked.log or noted.probabilities, columns=(noted.columns,))
+
+
+def read_head(path: Path, scores: Path | None = None) -> tuple[FittedHead, FittedOn]:
+    """A head, and what its file says of its scores; ``scores`` is the other file, lest the two be swapped."""
+    from aftermax import storage
+
+    try:
+        return storage.read_head(existing_file(path))
+    except ValueError as error:
+        if scores is not None and _is_head(scores):
+            raise ValueError(
+                f"{path} is no head, but {scores} is: name the head first, and then the scores."
+            ) from error
+        raise
+
+
+def _is_head(path: Path) -> bool:
+    from aftermax import storage
+
+    try:
+        storage.read_head(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def check_output(path: Path, inputs: Sequence[Path | None], kinds: tuple[str, ...] | None = None) -> None:
+    """Refuse a place where the output cannot or must not be written, before the work rather than after it."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise PermissionError(f"{path} cannot be written: {folder} is no folder that you may write to.")
+    if kinds is not None and not path.name.lower().endswith(kinds):
+        raise ValueError(f"{path} is no name for what is written: it should end in {' or '.join(kinds)}.")
+    if any(one is not None and path.exists() and one.exists() and path.samefile(one) for one in inputs):
+        raise ValueError(f"{path} is one of the inputs, and would be replaced: choose another name.")
+    if not os.access(in_folder(path).parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: {path.parent} is no folder that you may write to.")
+
+
+def tell(text: str) -> None:
+    """A remark, on standard error: standard output is for what was asked for."""
+    print(text, file=sys.stderr)
+
+
+def tell_if_first() -> None:
+    """Say that compiling takes its time, if nothing is compiled yet."""
+    from aftermax.kernels import certainties
+
+    place = certainties.stats.cache_path
+    if place is not None and not any(Path(place).glob("*.nbi")):
+        tell("aftermax: the first run compiles, which may take a minute; later ones do not.")
 
 
 def names(given: str | None) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,29 +41,43 @@ def predict(
     are not needed; if there are any, the accuracy is told on standard error.
     """
     from aftermax.scorefiles.scoring import score_file
-    from aftermax.storage import load
 
     if as_json and out == STANDARD_OUTPUT:
         raise ValueError("--json and the predictions cannot both go to standard output: name a file with -o.")
     if out != STANDARD_OUTPUT:
-        options.check_writable(out)
-    asked = options.wanted(part, label_column, labels, features, (), ignore, keep=keep, log=log)
-    tally = score_file(load(head), str(scores), str(out), asked, probabilities=probabilities)
+        options.check_output(out, (head, scores, labels, features))
+    fitted, noted = options.read_head(head, scores)
+    asked = options.for_head(
+        options.wanted(part, label_column, labels, features, (), ignore, keep=keep, log=log), noted
+    )
+    options.tell_if_first()
+    tally = score_file(fitted, str(scores), str(out), asked, probabilities=probabilities)
     if as_json:
-        print_json(_plain(tally, out))
+        print_json(_plain(tally, out, asked.log))
     else:
-        print(_in_words(tally, out), file=sys.stderr)
+        options.tell(_in_words(tally, out, asked.log))
 
 
-def _in_words(tally: Tally, out: Path) -> str:
-    words = f"{tally.rows:,} rows"
+def _in_words(tally: Tally, out: Path, log: bool) -> str:
+    words = f"{tally.rows:,} rows" + (" of probabilities, whose logarithms were taken" if log else "")
     if tally.accuracy is not None:
         softmax, head = (f"{100 * share:.2f} %" for share in tally.accuracy)
         words += f", {tally.labelled:,} with labels; accuracy: softmax {softmax}, with the head {head}"
+    if tally.unknown:
+        count = f"{tally.unknown:,} labels" if tally.labelled else f"all {tally.unknown:,} labels"
+        words += f"; {count} are unknown to the head, such as {', '.join(map(repr, tally.unknown_labels))}"
     return words if out == STANDARD_OUTPUT else f"{words}. Written to {out}"
 
 
-def _plain(tally: Tally, out: Path) -> dict[str, object]:
+def _plain(tally: Tally, out: Path, log: bool) -> dict[str, object]:
     softmax, head = tally.accuracy or (None, None)
-    accuracy = {"labelled": tally.labelled, "accuracy_softmax": softmax, "accuracy_head": head}
-    return {"rows": tally.rows} | accuracy | {"written": str(out)}
+    return {
+        "rows": tally.rows,
+        "scores": "probabilities" if log else "logits",
+        "labelled": tally.labelled,
+        "accuracy_softmax": softmax,
+        "accuracy_head": head,
+        "unknown": tally.unknown,
+        "unknown_labels": tally.unknown_labels,
+        "written": str(out),
+    }

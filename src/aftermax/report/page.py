@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax.audited import Audit, better_and_worse
-from aftermax.files import write_text
+from aftermax.files import in_folder, write_text
 from aftermax.labels import encode_labels
 from aftermax.plots.heads import gate_of
 from aftermax.report.figures import figures
@@ -106,7 +106,7 @@ def write_report(
     >>> from aftermax.report import write_report
     >>> write_report("report.html", found, logits, labels)  # doctest: +SKIP
     """
-    write_text(Path(path), html_report(audit, logits, labels, title=title))
+    write_text(in_folder(Path(path)), html_report(audit, logits, labels, title=title))
 
 
 def _pictures(audit: Audit, certainty: NDArray[np.float64]) -> list[str]:

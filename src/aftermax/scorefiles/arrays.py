@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.data import DAMAGE
+from aftermax.files import existing_file
 from aftermax.scorefiles.rows import Rows, ScoreFile, Wanted, check_finite, listed, of_arrays, rows_at_a_time
 
 KINDS = ("logits", "labels", "features")
@@ -65,7 +66,8 @@ class ArrayStream:
 
 def damaged(name: str, error: Exception) -> ValueError:
     """The error for a file that is not what its name says."""
-    return ValueError(f"{name} is damaged or no such file ({' '.join(str(error).split())}): make it anew.")
+    what = " ".join(str(error).split())
+    return ValueError(f"{name} is damaged, or of another kind than its name says ({what}): make it anew.")
 
 
 def open_npy(file: IO[bytes], name: str) -> ScoreFile:
@@ -75,7 +77,7 @@ def open_npy(file: IO[bytes], name: str) -> ScoreFile:
 
 def read_npy(path: Path) -> NDArray[Any]:
     """The whole of an .npy file."""
-    with path.open("rb") as file:
+    with existing_file(path).open("rb") as file:
         stream = ArrayStream(file, str(path))
         return stream.take(sys.maxsize)
 

@@ -18,12 +18,14 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.files import replacing
+from aftermax.files import in_folder, replacing
 from aftermax.scorefiles.tables import need_pyarrow
 
 STANDARD_OUTPUT = "-"
 PREDICTED, PROBABILITIES = ARRAYS = ("predicted", "probabilities")
 KINDS = (".csv", ".csv.gz", ".parquet", ".npz", ".npy")
+DIGITS = 9  # of probabilities in text
+POWERS = np.array([float(f"1e{power}") for power in range(23)])  # the powers of ten that are exact
 
 
 class Predictions(NamedTuple):
@@ -63,7 +65,7 @@ def writing(out: str, classes: NDArray[Any], probabilities: bool, keep: tuple[st
         if out == STANDARD_OUTPUT:
             file = cast(IO[bytes], sys.stdout.buffer)
         else:
-            file = stack.enter_context(stack.enter_context(replacing(Path(out))).open("w+b"))
+            file = stack.enter_context(stack.enter_context(replacing(in_folder(Path(out)))).open("w+b"))
         if kind == ".csv.gz":
             file = cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)))
         if kind in (".npz", ".npy"):
@@ -115,7 +117,8 @@ class _Text(_Table):
     def write(self, some: Predictions) -> None:
         from pyarrow import csv as arrow_csv
 
-        table = self.table(some)
+        shares = None if some.probabilities is None else rounded(some.probabilities)
+        table = self.table(some._replace(probabilities=shares))
         options = {"include_header": False, "quoting_style": "needed" if _needs_quotes(table) else "none"}
         arrow_csv.write_csv(table, self.file, arrow_csv.WriteOptions(**options))
 
@@ -133,6 +136,22 @@ class _Parquet(_Table):
     def close(self) -> None:
         if self.writer is not None:
             self.writer.close()
+
+
+def rounded(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities to nine digits, or to 22 places where they are very small: the nearest float, so text is short.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax.scorefiles.predictions import rounded
+    >>> rounded(np.array([2 / 3, 0.00012345678912345]))
+    array([6.66666667e-01, 1.23456789e-04])
+    """
+    with np.errstate(divide="ignore"):
+        before = np.floor(np.log10(shares))  # the place of the first digit
+    scale = POWERS[np.clip(DIGITS - 1 - before, 0, len(POWERS) - 1).astype(np.intp)]
+    return np.asarray(np.rint(shares * scale) / scale)
 
 
 def _needs_quotes(table: Any) -> bool:

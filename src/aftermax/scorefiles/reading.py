@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -18,22 +17,27 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax.files import existing_file
 from aftermax.scorefiles.arrays import ArrayStream, as_text, open_npy, open_npz
-from aftermax.scorefiles.rows import Rows, ScoreFile, Wanted, check_finite, of_arrays
+from aftermax.scorefiles.columns import WHOLE
+from aftermax.scorefiles.matching import check_match, warn_of_columns
+from aftermax.scorefiles.rows import Rows, ScoreFile, Wanted, as_option, check_finite, of_arrays
 from aftermax.scorefiles.tables import open_csv, open_parquet, read_label_column
 
 STANDARD_INPUT = "-"
 KINDS = (".npz", ".npy", ".csv", ".csv.gz", ".parquet")
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 BEGINNINGS = {b"PK\x03\x04": ".npz", b"\x93NUM": ".npy", b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz"}
-LEAST_PROBABILITY = 1e-12
+LEAST_PROBABILITY, ROUNDING = 1e-12, 1e-6
 
 
 class LabelledScores(NamedTuple):
-    """All of a score file: logits, labels, the class of each column, and features if there are any."""
+    """All of a score file: logits, labels, the class and the heading of each column, and features if there are any."""
 
     logits: NDArray[Any]
     labels: NDArray[Any]
     classes: NDArray[Any]
+    headings: tuple[str, ...]
     features: NDArray[Any] | None
 
 
@@ -71,12 +75,16 @@ def read_scores(source: str, wanted: Wanted | None = None) -> LabelledScores:
 
         from aftermax.labels import encode_labels  # with scikit-learn, which takes a second to import
 
+        check_match(logits, labels, file, wanted.classes)
         classes = _alike(list(wanted.classes), labels) or None
         try:
             names, _ = encode_labels(labels, logits.shape, classes, _alike(file.headings, labels))
         except ValueError as error:
             raise ValueError(f"{file.name}: {error}") from error
-    return LabelledScores(logits, labels, names, np.concatenate(features) if features else None)
+        if not wanted.classes:
+            warn_of_columns(labels, names, file)
+    headings = tuple(file.headings or ())
+    return LabelledScores(logits, labels, names, headings, np.concatenate(features) if features else None)
 
 
 @contextmanager
@@ -121,12 +129,11 @@ def _stream(source: str) -> Iterator[tuple[IO[bytes], str, str]]:
     path = Path(source)
     kind = next((kind for kind in KINDS if path.name.lower().endswith(kind)), None)
     if kind is None:
-        raise ValueError(f"{source} is no score file by its name, which should end in {', '.join(KINDS)}.")
-    if not path.exists():
-        raise FileNotFoundError(f"{source} is not there.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{source} is a folder: name a file in it.")
-    with path.open("rb") as opened:
+        if not path.is_file() and not source.lower().endswith(SPREADSHEETS):
+            existing_file(path)
+        hint = "save it as CSV" if source.lower().endswith(SPREADSHEETS) else f"it should end in {', '.join(KINDS)}"
+        raise ValueError(f"{source} is no score file by its name: {hint}.")
+    with existing_file(path).open("rb") as opened:
         if path.is_file() and path.stat().st_size == 0:
             raise ValueError(f"{source} is empty.")
         yield opened, kind, source
@@ -207,10 +214,17 @@ def _finite(features: NDArray[Any], name: str, first: int) -> NDArray[Any]:
 
 def _logarithms(probabilities: NDArray[Any], file: ScoreFile, first: int) -> NDArray[np.float64]:
     """Logits from probabilities."""
-    negative = (probabilities < 0).any(axis=1)
-    if negative.any():
-        where = f"{file.name}, {file.place(first + int(np.argmax(negative)))}"
-        raise ValueError(f"{where} has a score below 0, no probability: leave --log out if these are logits already.")
+    outside = (probabilities < 0) | (probabilities > 1 + ROUNDING)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        where, hint = f"{file.name}, {file.place(first + int(row))}", ""
+        if file.headings is not None:
+            where += f", column {file.headings[column]!r}"
+            hint = f" If the column is no class, leave it out with --ignore {as_option([file.headings[column]])}."
+        raise ValueError(
+            f"{where}: {probabilities[row, column]:g} is no probability (0 to 1), which --log wants, and a head that "
+            f"was fitted with it.{hint} Divide percent by 100; leave --log out, also of fit, if these are logits."
+        )
     return np.log(np.clip(probabilities.astype(np.float64), LEAST_PROBABILITY, None))
 
 
@@ -230,7 +244,7 @@ def _settled(labels: NDArray[Any], file: ScoreFile) -> NDArray[Any]:
 
 def _whole(texts: Iterable[str]) -> bool:
     """Whether all are whole numbers, written as Python writes them."""
-    return all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text) for text in texts)
+    return all(map(WHOLE.fullmatch, texts))
 
 
 def _alike(names: list[str] | None, labels: NDArray[Any]) -> list[Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,9 @@ class Wanted:
         Names of the classes. Columns with these names are taken, in this order, if the table has them.
     ignore, keep : tuple of str
         Columns that are left out, and columns that are handed on as they are.
+    columns : tuple of tuples of str
+        What the columns of the logits may be called, for a head that is fitted already: the last are its classes. If
+        the table has none of them, it is refused.
     with_features : bool
         Whether features are read, if there are any.
     log : bool
@@ -51,6 +55,7 @@ class Wanted:
     classes: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    columns: tuple[tuple[str, ...], ...] = ()
     with_features: bool = True
     log: bool = False
 
@@ -72,6 +77,8 @@ class ScoreFile:
         All rows, some at a time, checked: numbers that are finite. To be gone through once.
     headings : list of str or None
         The headings of the logits' columns, if they have any.
+    by_name : bool
+        Whether the headings told which columns are logits.
     contents : str
         What else is there, in words.
     place : callable
@@ -85,6 +92,7 @@ class ScoreFile:
     name: str
     batches: Iterator[Rows]
     headings: list[str] | None = None
+    by_name: bool = False
     contents: str = ""
     place: Callable[[int], str] = of_arrays
     size: int = 0
@@ -113,3 +121,15 @@ def listed(names: list[str]) -> str:
     """Names of columns or arrays in words; of many, the first dozen."""
     shown = ", ".join(names[:12])
     return shown if len(names) <= 12 else f"{shown}, ... {len(names)} in all"
+
+
+def as_option(names: list[str]) -> str:
+    """Names of columns as they are to be written after an option, in a shell.
+
+    Examples
+    --------
+    >>> from aftermax.scorefiles.rows import as_option
+    >>> print(as_option(["id"]), as_option(["id", "born on"]))
+    id 'id,born on'
+    """
+    return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -13,17 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.progress import Progress
+from aftermax.scorefiles.matching import as_texts
 from aftermax.scorefiles.predictions import Predictions, writing
 from aftermax.scorefiles.reading import open_scores
-from aftermax.scorefiles.rows import Rows, ScoreFile, Wanted, listed
+from aftermax.scorefiles.rows import Rows, ScoreFile, Wanted
+
+SOME = 5  # unknown labels that are named
 
 
 @dataclass
 class Tally:
-    """How many rows were answered, how many of them have a label, and how many of those are right."""
+    """How many rows were answered, how many of them have a label, and how many of those are right.
+
+    Labels that are none of the head's classes are counted apart, and the first few of them are named.
+    """
 
     rows: int = 0
     labelled: int = 0
+    unknown: int = 0
+    unknown_labels: list[str] = field(default_factory=list)
     right_by_softmax: int = 0
     right_by_head: int = 0
 
@@ -35,15 +43,19 @@ class Tally:
         return self.right_by_softmax / self.labelled, self.right_by_head / self.labelled
 
     def add(self, classes: NDArray[Any], rows: Rows, answers: NDArray[Any]) -> None:
-        """Count some rows. Labels that are none of the classes are no labels."""
+        """Count some rows."""
         self.rows += len(answers)
         if rows.labels is None:
             return
-        labels, names = _texts(rows.labels), _texts(classes)
-        known = np.isin(labels, names)
+        labels, names = as_texts(rows.labels), as_texts(classes)
+        there = np.array([label is not None for label in rows.labels.tolist()])
+        known = there & np.isin(labels, names)
+        unknown = labels[there & ~known]
+        self.unknown += len(unknown)
+        self.unknown_labels = list(dict.fromkeys([*self.unknown_labels, *unknown.tolist()]))[:SOME]
         self.labelled += int(known.sum())
         self.right_by_softmax += int((names[rows.logits.argmax(axis=1)] == labels)[known].sum())
-        self.right_by_head += int((_texts(answers) == labels)[known].sum())
+        self.right_by_head += int((as_texts(answers) == labels)[known].sum())
 
 
 def score_file(head: Any, source: str, out: str, wanted: Wanted, *, probabilities: bool = False) -> Tally:
@@ -52,8 +64,8 @@ def score_file(head: Any, source: str, out: str, wanted: Wanted, *, probabilitie
     Parameters
     ----------
     head : AutoHead, SPHClassifier or SPHClassifierCV
-        Fitted. Columns of a table are found by the classes' names, or by those that the head was fitted on; if these
-        are not there, by their order.
+        Fitted. Columns of a table are found by the names that it was fitted on, or by those of the classes. If there
+        are none of these, they are taken in order where the classes are 0, 1, 2 and so on, and else refused.
     source, out : str
         Paths, or "-" for standard input and output.
     wanted : Wanted
@@ -96,8 +108,10 @@ def open_for(head: Any, source: str, wanted: Wanted) -> Iterator[ScoreFile]:
     width = getattr(head, "_width", None)  # of the features that it was fitted with
     if width is None and wanted.features is not None:
         raise ValueError("This head was fitted without features: leave --features out.")
-    names = tuple(map(str, getattr(head, "feature_names_in_", head.classes_).tolist()))
-    with open_scores(source, replace(wanted, classes=names, with_features=width is not None)) as file:
+    classes = tuple(as_texts(head.classes_).tolist())
+    known = [*wanted.columns, tuple(getattr(head, "feature_names_in_", ())), classes]
+    columns = tuple(dict.fromkeys(some for some in known if some))
+    with open_scores(source, replace(wanted, columns=columns, with_features=width is not None)) as file:
         first = next(file.batches, None)
         if first is None:
             raise ValueError(f"{file.name} has no rows.")
@@ -106,7 +120,10 @@ def open_for(head: Any, source: str, wanted: Wanted) -> Iterator[ScoreFile]:
                 f"{file.name} has no features, but the head was fitted with {width}. {file.contents}: add columns "
                 "called feature_..., an array called features, or --features FILE."
             )
-        _check_columns(first, file, names)
+        if first.logits.shape[1] != len(classes):
+            raise ValueError(
+                f"{file.name} has {first.logits.shape[1]} columns of logits, but the head was fitted on {len(classes)}."
+            )
         yield replace(file, batches=chain([first], file.batches))
 
 
@@ -116,22 +133,3 @@ def _answers(head: Any, rows: Rows, probabilities: bool) -> Predictions:
         return Predictions(head.predict(rows.logits, **features), None, rows.kept)
     shares = head.predict_proba(rows.logits, **features)
     return Predictions(head.classes_[shares.argmax(axis=1)], shares, rows.kept)
-
-
-def _check_columns(rows: Rows, file: ScoreFile, names: tuple[str, ...]) -> None:
-    """Refuse columns that cannot be the head's, before anything is written."""
-    headings = [] if file.headings is None else file.headings
-    missing = [name for name in names if name not in headings]
-    if 0 < len(missing) < len(names) and not all(name.isdigit() for name in names):
-        raise ValueError(f"{file.name} has no column for {listed(missing)}. {file.contents}.")
-    found, size = rows.logits.shape[1], len(names)
-    if found != size:
-        hint = "" if file.headings is None else f" {file.contents}: leave out what is no logits with --ignore."
-        raise ValueError(f"{file.name} has {found} columns of logits, but the head was fitted on {size}.{hint}")
-
-
-def _texts(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels as text, so that a 3 is a 3 whatever the file has it stored as."""
-    if labels.dtype.kind == "f" and np.isfinite(labels).all():
-        labels = labels.astype(np.int64)
-    return labels.astype(np.str_)

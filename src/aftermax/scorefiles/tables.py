@@ -5,27 +5,26 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+import shlex
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.scorefiles.arrays import damaged
-from aftermax.scorefiles.rows import Rows, ScoreFile, Wanted, check_finite, listed, of_arrays, rows_at_a_time
+from aftermax.scorefiles.columns import LABEL_COLUMNS, Plan, plan
+from aftermax.scorefiles.rows import Rows, ScoreFile, Wanted, as_option, check_finite, listed, of_arrays, rows_at_a_time
 
 if TYPE_CHECKING:
     import pyarrow
     from pyarrow import parquet
 
-LABEL_COLUMNS = ("label", "labels")
-FEATURE_PREFIX = "feature_"
-UNNAMED = ("", "__index_level_0__")  # where pandas puts the index of a data frame
+SEPARATORS = (",", ";", "\t")
+DECIMAL_COMMA = re.compile(rb"""(?:^|[;\t\n"])[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?["\r]?(?:[;\t\n]|$)""")
 BLOCK = 2**19  # bytes of text at a time; the reader looks some thirty of them ahead
 PACKED_DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
-ENOUGH_TO_TELL = 20  # rows, of whether a column counts them
 
 
 def need_pyarrow() -> None:
@@ -36,68 +35,41 @@ def need_pyarrow() -> None:
         raise ImportError(".csv and .parquet files need pyarrow: pip install 'aftermax[cli]'") from error
 
 
-# ---- which column is what --------------------------------------------------------------------------------------------
-
-
-class Plan(NamedTuple):
-    """Which columns of a table are read, and as what."""
-
-    logits: list[str]
-    label: str | None
-    features: list[str]
-    keep: list[str]
-    by_name: bool  # whether the classes' names told which columns are logits
-
-    @property
-    def columns(self) -> list[str]:
-        """All that are read, each once."""
-        label = [] if self.label is None else [self.label]
-        return list(dict.fromkeys([*self.logits, *label, *self.features, *self.keep]))
-
-
-def plan(names: list[str], wanted: Wanted, name: str) -> Plan:
-    """Which of the columns are what, by their names."""
-    twice = [one for one, times in Counter(names).items() if times > 1 and one not in UNNAMED]
-    if twice:
-        raise ValueError(f"{name} has more than one column called {listed(twice)}: rename or remove all but one.")
-    asked = {"--label-column": [wanted.label_column or ""], "--ignore": wanted.ignore, "--keep": wanted.keep}
-    for option, columns in asked.items():
-        missing = [one for one in columns if one and one not in names]
-        if missing:
-            raise ValueError(f"{name} has no column {missing[0]!r} for {option}: it has {listed(names)}.")
-    label = wanted.label_column or _label_column(names, wanted, name)
-    others = [one for one in names if one not in (label, *wanted.ignore, *wanted.keep, *UNNAMED)]
-    features = [one for one in others if one.startswith(FEATURE_PREFIX) and one not in wanted.classes]
-    by_name = bool(wanted.classes) and set(wanted.classes) <= set(others)
-    logits = list(wanted.classes) if by_name else [one for one in others if one not in features]
-    if len(logits) < 2:
-        raise ValueError(
-            f"{name} has {len(logits)} columns that can be logits, of {listed(names)}: one for each class is needed, "
-            "so at least two, separated by commas."
-        )
-    return Plan(logits, label, features if wanted.with_features else [], list(wanted.keep), by_name)
-
-
-def _label_column(names: list[str], wanted: Wanted, name: str) -> str | None:
-    found = [one for one in LABEL_COLUMNS if one in names and one not in (*wanted.ignore, *wanted.classes)]
-    if len(found) > 1:
-        raise ValueError(f"{name} has columns {listed(found)}: say which has the labels with --label-column.")
-    return found[0] if found else None
-
-
 # ---- .csv ------------------------------------------------------------------------------------------------------------
+
+
+class Heading(NamedTuple):
+    """The first line of a table of text, and how the lines after it are written."""
+
+    names: list[str]
+    separator: str
+    decimal_point: str
+
+
+class _Again:
+    """A file of which some bytes are read once more."""
+
+    closed = False
+
+    def __init__(self, start: bytes, file: IO[bytes]) -> None:
+        self.start, self.file = start, file
+
+    def read(self, size: int) -> bytes:
+        start, self.start = self.start, b""
+        return start or self.file.read(size)
 
 
 def open_csv(file: IO[bytes], name: str, wanted: Wanted, size: int, position: Callable[[], int]) -> ScoreFile:
     """A table of text with a heading for each column."""
     need_pyarrow()
-    names = _headings(file, name)
-    chosen = plan(names, wanted, name)
-    batches = _csv_batches(file, name, names, chosen)
-    return _score_file(name, names, chosen, batches, lambda row: f"line {row + 2}", size, position)
+    heading, file = _headed(file, name)
+    chosen = plan(heading.names, wanted, name)
+    batches = _csv_batches(file, name, heading, chosen)
+    return _score_file(name, heading.names, chosen, batches, lambda row: f"line {row + 2}", size, position)
 
 
-def _headings(file: IO[bytes], name: str) -> list[str]:
+def _headed(file: IO[bytes], name: str) -> tuple[Heading, IO[bytes]]:
+    """The headings, and the rest of the file."""
     try:
         line = file.readline()
         while line.count(b'"') % 2 and (more := file.readline()):  # a heading may go over several lines
@@ -105,37 +77,52 @@ def _headings(file: IO[bytes], name: str) -> list[str]:
     except PACKED_DAMAGE as error:
         raise damaged(name, error) from error
     try:
-        names = next(csv.reader([line.decode("utf-8-sig")]), [])
+        names, separator = _split(line.decode("utf-8-sig"))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{name} is no text in UTF-8 ({error}): save it as CSV in UTF-8.") from error
+        raise ValueError(f"{name} is no text in UTF-8: save it as CSV in UTF-8.") from error
     if not names:
         raise ValueError(f"{name} is empty: a line of headings and a line for each row are needed.")
-    return names
+    if separator == ",":
+        return Heading(names, separator, "."), file
+    start = file.read(BLOCK)
+    comma = DECIMAL_COMMA.search(start)
+    return Heading(names, separator, "," if comma else "."), cast(IO[bytes], _Again(start, file))
 
 
-def _csv_batches(file: IO[bytes], name: str, names: list[str], chosen: Plan) -> Iterator[pyarrow.RecordBatch]:
+def _split(line: str) -> tuple[list[str], str]:
+    """The cells of the first line, and what is between them: commas, if there is one outside of quotes."""
+    for separator in SEPARATORS:
+        names = next(csv.reader([line], delimiter=separator), [])
+        if len(names) > 1:
+            return names, separator
+    return names, ","
+
+
+def _csv_batches(file: IO[bytes], name: str, heading: Heading, chosen: Plan) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow
     from pyarrow import csv as arrow_csv
 
     numbers = [*chosen.logits, *chosen.features]
     types = {one: pyarrow.float64() if one in numbers else pyarrow.string() for one in chosen.columns}
-    unique = [one or f"\0{place}" for place, one in enumerate(names)]  # columns without a name
+    unique = [one or f"\0{place}" for place, one in enumerate(heading.names)]  # columns without a name
     try:
         yield from arrow_csv.open_csv(
             file,
             # One thread: then errors know their row, and it is no slower.
             read_options=arrow_csv.ReadOptions(
-                column_names=unique, block_size=max(BLOCK, 1000 * len(names)), use_threads=False
+                column_names=unique, block_size=max(BLOCK, 1000 * len(unique)), use_threads=False
             ),
-            parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(include_columns=chosen.columns, column_types=types),
+            parse_options=arrow_csv.ParseOptions(delimiter=heading.separator, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=chosen.columns, column_types=types, decimal_point=heading.decimal_point
+            ),
         )
     except PACKED_DAMAGE as error:
         raise damaged(name, error) from error
     except pyarrow.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return
-        raise ValueError(_csv_error(str(error), name, names)) from error
+        raise ValueError(_csv_error(str(error), name, heading.names)) from error
 
 
 def _csv_error(text: str, name: str, names: list[str]) -> str:
@@ -146,13 +133,23 @@ def _csv_error(text: str, name: str, names: list[str]) -> str:
         return f"{where} has {found[2]} cells where the headings are {found[1]}: mend the line."
     column = names[int(found[1])] if (found := re.search(r"column #(\d+)", text)) else "?"
     if found := re.search(r"invalid value '(.*)'", text, re.DOTALL):
-        return (
-            f"{where}, column {column!r}: {found[1]!r} is no number. If the column holds no logits, leave it out with "
-            f"--ignore {column}; if it holds the labels, name it with --label-column {column}."
-        )
+        wrong = f"{where}, column {column!r}: {found[1]!r} is no number."
+        if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", found[1]):
+            return f"{wrong} It has a decimal comma: save the file with decimal points."
+        if line is not None and line > 2:  # the cells above are numbers
+            return f"{wrong} Mend the cell, or leave the row out."
+        return f"{wrong} {_no_logits(column)}"
     if "UTF8" in text:
         return f"{where}, column {column!r} is no text in UTF-8: save it as CSV in UTF-8."
-    return f"{where} is damaged or no .csv file ({' '.join(text.split())})."
+    return f"{where} is damaged, or of another kind than its name says ({' '.join(text.split())})."
+
+
+def _no_logits(column: str) -> str:
+    named = as_option([column])
+    return (
+        f"If the column holds no logits, leave it out with --ignore {named}; if it holds the labels, name it with "
+        f"--label-column {shlex.quote(column)}."
+    )
 
 
 # ---- .parquet --------------------------------------------------------------------------------------------------------
@@ -169,10 +166,7 @@ def open_parquet(file: IO[bytes], name: str, wanted: Wanted) -> ScoreFile:
     for one in [*chosen.logits, *chosen.features]:
         kind = table.schema_arrow.field(one).type
         if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
-            raise ValueError(
-                f"{name}, column {one!r} is of type {kind}, no numbers. If it holds no logits, leave it out with "
-                f"--ignore {one}; if it holds the labels, name it with --label-column {one}."
-            )
+            raise ValueError(f"{name}, column {one!r} is of type {kind}, no numbers. {_no_logits(one)}")
     done = 0
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
@@ -214,14 +208,13 @@ def _score_file(
         first = 0
         for batch in batches:
             logits, features = (_numbers(batch, some, name, first, place) for some in (chosen.logits, chosen.features))
-            if first == 0 and not chosen.by_name:
-                _refuse_row_numbers(logits, chosen.logits, name)
             labels = None if chosen.label is None else _labels(batch.column(chosen.label))
             kept = {one: batch.column(one) for one in chosen.keep}
             yield Rows(logits, labels, features if chosen.features else None, kept)
             first += batch.num_rows
 
-    return ScoreFile(name, rows(), chosen.logits, f"Its columns are {listed(names)}", place, size, position)
+    contents = f"Its columns are {listed(names)}"
+    return ScoreFile(name, rows(), chosen.logits, chosen.by_name, contents, place, size, position)
 
 
 def _numbers(
@@ -239,12 +232,15 @@ def _numbers(
 def read_label_column(file: IO[bytes], kind: str, name: str, column: str | None) -> NDArray[Any]:
     """The labels in a table that has nothing else, or has them in a column of that name."""
     need_pyarrow()
-    names = _headings(file, name) if kind == ".csv" else _parquet(file, name).schema_arrow.names
+    heading = None
+    if kind == ".csv":
+        heading, file = _headed(file, name)
+    names = _parquet(file, name).schema_arrow.names if heading is None else heading.names
     found = [one for one in ((column,) if column else LABEL_COLUMNS) if one in names] or names
     if len(found) > 1 or (column and found != [column]):
         raise ValueError(f"{name} has columns {listed(names)}: say which has the labels with --label-column.")
-    if kind == ".csv":
-        batches = _csv_batches(file, name, names, Plan([], found[0], [], [], by_name=True))
+    if heading is not None:
+        batches = _csv_batches(file, name, heading, Plan([], found[0], [], [], by_name=True))
     else:
         batches = _parquet(file, name).iter_batches(columns=found)
     parts = [_labels(batch.column(found[0])) for batch in batches]
@@ -262,16 +258,3 @@ def _labels(column: pyarrow.Array) -> NDArray[Any]:
         return np.asarray(column)
     values = column.to_pylist()
     return np.array([None if value in (None, "") else str(value) for value in values], dtype=object)
-
-
-def _refuse_row_numbers(logits: NDArray[Any], columns: list[str], name: str) -> None:
-    """Refuse a column of whole numbers, no two alike, among columns that are not whole: it counts or names the rows."""
-    if len(logits) < ENOUGH_TO_TELL:
-        return
-    whole = (logits == np.floor(logits)).all(axis=0)
-    for j in np.flatnonzero(whole) if not whole.all() else ():
-        if len(np.unique(logits[:, j])) == len(logits):
-            raise ValueError(
-                f"{name}, column {columns[j]!r} holds a different whole number in each row, so it is hardly a class's "
-                f"logits: leave it out with --ignore {columns[j]}, or name the classes' columns with --classes."
-            )
