@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+# As pip does without --no-compile, but on all cores. Some packages have files that are no Python of today.
+COMPILE := $(BIN)/python -m compileall -q -j 0 .venv/lib > /dev/null 2>&1 || true
 SOURCES := pyproject.toml constraints.txt
 # For the experiments: a folder with MNIST's IDX files (if none, it is fetched) and, for two of them, CIFAR-10's batches;
 # and, if there is one, a folder with other networks' score files.
@@ -56,8 +58,10 @@ clean:
 # The demo needs the core, the command and the plots only; everything else needs all of it.
 .venv/demo.installed: $(SOURCES) | .venv/bin/python
 	$(INSTALL) --editable ".[cli,plots]"
+	@$(COMPILE)
 	@touch $@
 
 .venv/dev.installed: $(SOURCES) | .venv/bin/python
 	$(INSTALL) --editable ".[dev]"
+	@$(COMPILE)
 	@touch $@ .venv/demo.installed

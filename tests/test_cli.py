@@ -84,10 +84,12 @@ def test_a_command_line_that_makes_no_sense_is_refused_in_one_line(arguments, wo
     assert refused(*arguments, cwd=tmp_path).startswith(words)
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_can_complete_commands_and_options(shell):
-    script = run("--show-completion", shell, check=True, env=os.environ | {"SHELL": f"/bin/{shell}"}).stdout
+@pytest.mark.parametrize(("shell", "own"), [("bash", "COMP_WORDS"), ("zsh", "#compdef"), ("fish", "commandline -cp")])
+def test_shells_can_complete_commands_and_options(shell, own):
+    asked = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # else it is for the shell that the tests run in
+    script = run("--show-completion", shell, check=True, env=os.environ | asked).stdout
     assert "_AFTERMAX_COMPLETE" in script
+    assert own in script
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,14 @@ def interrupted(process, library):
 def test_ctrl_c_is_one_line_and_exit_code_130_and_nothing_is_left(arguments, library, tmp_path):
     logits, labels = make_rows(rows=100_000)  # minutes of work
     np.savez(tmp_path / "s.npz", logits=logits, labels=labels)
-    process = subprocess.Popen([SCRIPT, *arguments], stdin=-1, stdout=-1, stderr=-1, cwd=tmp_path)
+    process = subprocess.Popen(
+        [SCRIPT, *arguments],
+        stdin=-1,
+        stdout=-1,
+        stderr=-1,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # in the background, it is ignored
+    )
     process.stdin.write(b"a,b,label\n1,2,a\n")
     process.stdin.flush()
     code, said, complained, seconds = interrupted(process, library)

@@ -38,7 +38,7 @@ def encode_labels(
             "set drawn like the data the model will meet."
         )
     titles = _usable(headings)
-    named = classes is not None or bool(set(titles) & set(seen.tolist()))
+    named = np.size(classes) == columns if classes is not None else bool(set(titles) & set(seen.tolist()))
     if len(seen) > columns and not named:  # else the stray ones can be told
         rarest = seen[np.argsort(counts, kind="stable")].tolist()
         raise ValueError(
