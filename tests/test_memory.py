@@ -11,7 +11,7 @@ from conftest import make_rows
 
 @pytest.mark.parametrize(
     ("rows", "size", "dtype"),
-    [(2_000_000, 10, np.float16), (1_000_000, 10, np.float64), (100_000, 100, np.int8), (10_000, 1000, np.float32)],
+    [(2_000_000, 10, np.float16), (1_000_000, 10, np.float64), (100_000, 100, np.int8), (20_000, 500, np.float32)],
 )
 def test_predict_needs_less_than_64_megabytes_beyond_input_and_output(rows, size, dtype):
     head = SPHClassifier(min_gain=-1.0).fit(*make_rows(rows=5 * size, size=size, labels=np.arange(5 * size) % size))

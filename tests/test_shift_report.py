@@ -64,10 +64,18 @@ def hasty(monkeypatch):
     pyplot.close("all")
 
 
+@pytest.fixture
+def hastier(monkeypatch):
+    """Pictures are put together, but not drawn."""
+    monkeypatch.setattr(shift_report, "save", lambda figure, path: None)
+    yield
+    pyplot.close("all")
+
+
 # ---- the report ------------------------------------------------------------------------------------------------------
 
 
-def test_the_tables_hold_the_means_of_the_outcomes(hasty, tmp_path):
+def test_the_tables_hold_the_means_of_the_outcomes(hastier, tmp_path):
     outcomes = made_outcomes()
     shift_report.write(outcomes, CLEAN_ERRORS, tmp_path)
     heads = ["SPH", "best single peer: logistic regression", "AutoHead", "AutoHead with features"]
@@ -90,7 +98,7 @@ def test_the_tables_hold_the_means_of_the_outcomes(hasty, tmp_path):
             np.testing.assert_allclose(numbers(cell), expected, atol=0.5 + 1e-9)
 
 
-def test_the_summary_has_the_error_that_is_left(hasty, tmp_path):
+def test_the_summary_has_the_error_that_is_left(hastier, tmp_path):
     outcomes = made_outcomes()
     text = shift_report.write(outcomes, CLEAN_ERRORS, tmp_path)
     summary = (tmp_path / "summary.md").read_text()
@@ -172,7 +180,7 @@ def test_what_is_missing_is_left_out(hasty, kept, tmp_path):
     assert "nan" not in text
 
 
-def test_the_order_of_the_outcomes_does_not_matter(hasty, tmp_path):
+def test_the_order_of_the_outcomes_does_not_matter(hastier, tmp_path):
     outcomes = made_outcomes()
     sorted_by_name = sorted(outcomes, key=lambda o: (o.method, o.name, o.rows))
     texts = [shift_report.write(some, CLEAN_ERRORS, tmp_path) for some in (outcomes, sorted_by_name)]
