@@ -63,9 +63,7 @@ class Experiment:
                 try:
                     known[case] = self.measure(case)
                 except KeyboardInterrupt:
-                    print(
-                        f"\nStopped; {len(known)} networks are kept. The same command goes on there.", file=sys.stderr
-                    )
+                    print(f"\nStopped; networks kept: {len(known)}. The same command goes on there.", file=sys.stderr)
                     raise
                 write_records([outcome for case in sorted(known) for outcome in known[case]], path)
                 bar.step(case.effort)
