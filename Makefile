@@ -11,7 +11,7 @@ DATA ?=
 SCORES ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test lint bench vmnist recipes choosing shift money docs clean
+.PHONY: demo test test-all lint bench vmnist recipes choosing shift money docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -19,6 +19,10 @@ demo: .venv/demo.installed
 
 test: .venv/dev.installed
 	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
+
+# With the slow tests, which CI has no time for.
+test-all: .venv/dev.installed
+	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder -m "slow or not slow"
 
 lint: .venv/dev.installed
 	$(BIN)/ruff check .

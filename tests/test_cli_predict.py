@@ -275,7 +275,9 @@ def test_a_reader_that_has_had_enough_is_no_error(folder, tmp_path):
     started.stderr.close()
 
 
-@pytest.mark.parametrize("kind", [".csv", ".parquet", ".npz"])
+@pytest.mark.parametrize(
+    "kind", [".csv", *(pytest.param(kind, marks=pytest.mark.slow) for kind in (".parquet", ".npz"))]
+)
 def test_memory_does_not_grow_with_the_rows(tmp_path, kind):
     aftermax.save(aftermax.SPHClassifier(certainty=0.0).fit(*make_rows(size=20)), tmp_path / "head.npz")
     asked = [SCRIPT, "predict", "head.npz", f"s{kind}", "-o", "p.parquet", "--probabilities"]

@@ -47,6 +47,7 @@ def test_a_sweep_needs_little_beyond_its_columns_however_large_the_grid(grid):
     assert peak - sum(column.nbytes for column in columns.values()) < 32 * 2**20
 
 
+@pytest.mark.slow
 def test_a_sweep_over_many_weights_and_classes_needs_little():
     rows = make_rows(rows=450, size=150, labels=np.arange(450) % 150)
     sweep(*rows, {"certainty": [0.5]}, n_jobs=1)

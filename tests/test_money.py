@@ -118,6 +118,7 @@ def test_sph_says_what_it_expects_and_warns_of_no_rare_class():
     assert json.loads(outcome.chosen)  # settings, not softmax: or else there is nothing to warn of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [3, 10])
 def test_autohead_is_tried_with_and_without_features(classes):
     trial = made_trial(load=partial(made_rows, features=True, size=classes))

@@ -208,6 +208,7 @@ def test_the_picture_is_written_with_or_without_photos(digits, photos, tmp_path,
 # ---- on MNIST itself -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_network_on_mnist_suffers_from_every_shift(shared, tmp_path, monkeypatch):
     """With a network that was trained on fewer images, to save time."""
     pytest.importorskip("torch")

@@ -233,6 +233,7 @@ def measured(monkeypatch):
     return counts
 
 
+@pytest.mark.slow
 def test_a_taste_from_images_to_report(command, digits, tmp_path, monkeypatch):
     monkeypatch.setattr(money, "METHODS", {name: METHODS[name] for name in ("softmax", "qda", "naive_bayes")})
     said = command("reproduce", "shift", "--quick")
@@ -262,6 +263,7 @@ def test_a_taste_from_images_to_report(command, digits, tmp_path, monkeypatch):
     assert outcome.gain == pytest.approx(1 - wrong / errors[QUICK_CASES[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["bench", "reproduce"])
 def test_the_two_commands_share_the_shift_trials(command, measured, tmp_path, first):
     commands = {"bench": ["bench", "--peers", "--quick"], "reproduce": ["reproduce", "shift", "--quick"]}
@@ -282,6 +284,7 @@ def test_the_two_commands_share_the_shift_trials(command, measured, tmp_path, fi
     ]
 
 
+@pytest.mark.slow
 def test_with_another_folder_the_shift_trials_are_in_a_folder_of_it(command, measured, tmp_path):
     said = command("bench", "--peers", "--quick", "--out", "mine")
     assert "Written to mine: report.md" in said

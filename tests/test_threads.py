@@ -78,6 +78,7 @@ def test_a_head_still_works_after_a_fork(validation):
     assert child.exitcode == 0
 
 
+@pytest.mark.slow
 def test_without_a_place_for_compiled_code_it_is_compiled_anew():
     code = (
         "from numba.core import caching\n"

@@ -169,6 +169,7 @@ def without_time(outcomes):
     return [replace(outcome, seconds=0.0) for outcome in outcomes]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stopped_and_gives_the_same_numbers(small, tmp_path, monkeypatch, capsys):
     experiment, results, _ = small
     other = replace(experiment, kept=tmp_path / "kept")
@@ -428,6 +429,7 @@ def test_the_confused_classes_are_those_that_softmax_takes_for_each_other(small)
 # ---- on MNIST itself -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_from_the_command_line_survives_a_kill(shared, tmp_path):
     """Killed hard after the first network, it has that network. How it goes on is tested above, with less work.
 
