@@ -4,6 +4,7 @@ BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 # As pip does without --no-compile, but on all cores. Some packages have files that are no Python of today.
 COMPILE := $(BIN)/python -m compileall -q -j 0 .venv/lib > /dev/null 2>&1 || true
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 SOURCES := pyproject.toml constraints.txt
 # For the experiments: a folder with MNIST's IDX files (if none, it is fetched) and, for two of them, CIFAR-10's batches;
 # and, if there is one, a folder with other networks' score files.
@@ -18,11 +19,11 @@ demo: .venv/demo.installed
 	$(BIN)/aftermax demo --out results/demo
 
 test: .venv/dev.installed
-	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
 
 # With the slow tests, which CI has no time for.
 test-all: .venv/dev.installed
-	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder -m "slow or not slow"
+	$(PYTEST) -m "slow or not slow"
 
 lint: .venv/dev.installed
 	$(BIN)/ruff check .

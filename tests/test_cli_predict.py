@@ -248,7 +248,7 @@ def test_what_cannot_be_predicted_is_said_in_one_line(folder, asked, words):
 def test_a_head_that_is_none_is_refused(folder):
     said = refused("predict", "scores.npz", "scores.csv", cwd=folder)
     assert said.startswith("aftermax: scores.npz is no head file: it is an archive of ")
-    assert said.endswith(" Pass a file that 'aftermax fit' wrote.\n")
+    assert said.endswith(" or 'aftermax fit' wrote.\n")
     said = refused("predict", "scores.csv", "head.npz", cwd=folder)
     assert said == "aftermax: scores.csv is no head, but head.npz is: name the head first, and then the scores.\n"
     assert refused("predict", "nowhere.npz", "scores.csv", cwd=folder) == "aftermax: nowhere.npz is not there.\n"

@@ -224,7 +224,7 @@ def test_a_random_state_fixes_everything_for_any_number_of_jobs_and_order_of_row
 def test_rare_and_missing_classes_are_handled():
     logits, labels = weak(rows=300)
     keep = (labels > 1) | (np.cumsum(labels == 1) * (labels == 1) == 1)  # one row of class 1, none of class 0
-    with pytest.warns(UserWarning, match=r"Fewer than 10 labelled rows: 0, 1\. .*gain_ cannot see it") as caught:
+    with pytest.warns(UserWarning, match=r"Fewer than 10 labelled rows: 0, 1\. .*the gain cannot see it") as caught:
         head = SPHClassifierCV(SMALL).fit(logits[keep], labels[keep])
     assert [warning.filename for warning in caught] == [__file__]
     assert not head.fell_back_

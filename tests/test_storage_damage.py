@@ -89,7 +89,7 @@ def test_a_file_that_is_not_there_is_not_found(tmp_path):
     ("foreign", "what"),
     [
         (b"", "is empty. Save the head again"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "is no head file. Pass a file that aftermax.save wrote."),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "is no head file. Pass a file that aftermax.save or 'aftermax fit' wrote."),
         (b"PK", "is no head file. "),
         (
             npz(logits=np.ones((3, 2)), labels=np.zeros(3)),

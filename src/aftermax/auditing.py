@@ -25,7 +25,6 @@ from aftermax.validation import as_features, as_logits, check_count, compute_rea
 IN_PLAIN_WORDS = {
     "pass numpy.log(numpy.clip(p, 1e-12, None))": "pass their logarithms",
     ", with classes=[...]": "",
-    "gain_ ": "the gain ",
 }
 
 

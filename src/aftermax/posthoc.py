@@ -256,7 +256,7 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             indexed,
             labels,
             splits,
-            lambda model, some: self._logits_of(model, some),
+            self._logits_of,
             self.classes_,
             routed.estimator.fit,
             self.n_jobs,

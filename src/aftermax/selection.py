@@ -266,7 +266,7 @@ def rare_classes_in_words(rare: NDArray[Any]) -> str:
     """A warning about classes that have few labelled rows."""
     return (
         f"Fewer than {FEW_ROWS} labelled rows: {listed(rare.tolist())}. Rows of such a class may be lost to the "
-        "others, and gain_ cannot see it. Label more of them, or look at the recall of each class."
+        "others, and the gain cannot see it. Label more of them, or look at the recall of each class."
     )
 
 

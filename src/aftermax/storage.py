@@ -41,7 +41,7 @@ TYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,6}|\|S[1-9][0
 MAGIC = b"\x93NUMPY\x01\x00"
 DAMAGE = (ValueError, zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RecursionError, struct.error)
 END = struct.Struct("<4s4H2LH")  # of a zip archive
-WRITTEN = "Pass a file that aftermax.save wrote. 'aftermax fit' writes such files, too."
+WRITTEN = "Pass a file that aftermax.save or 'aftermax fit' wrote."
 AGAIN = "Save the head again with aftermax.save, or copy the file again."
 
 

@@ -22,8 +22,6 @@ IN_THE_COMMANDS_WORDS = {
     "drop classes=": "drop --classes",
     "logits=...": "--logits-from",
     "features=...": "--features-from",
-    "gain_ ": "the gain ",
-    "that aftermax.save wrote. 'aftermax fit' writes such files, too.": "that 'aftermax fit' wrote.",
     "Save the head again with aftermax.save": "Fit the head again with 'aftermax fit'",
 }
 

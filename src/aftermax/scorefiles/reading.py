@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.files import existing_file
+from aftermax.listening import LEAST_PROBABILITY
 from aftermax.scorefiles.arrays import ArrayStream, as_text, open_npy, open_npz
 from aftermax.scorefiles.columns import WHOLE
 from aftermax.scorefiles.matching import check_match, warn_of_columns
@@ -28,7 +29,7 @@ STANDARD_INPUT = "-"
 KINDS = (".npz", ".npy", ".csv", ".csv.gz", ".parquet")
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 BEGINNINGS = {b"PK\x03\x04": ".npz", b"\x93NUM": ".npy", b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz"}
-LEAST_PROBABILITY, ROUNDING = 1e-12, 1e-6
+ROUNDING = 1e-6  # of probabilities
 
 
 class LabelledScores(NamedTuple):
