@@ -40,7 +40,7 @@ import os, tempfile, time
 with tempfile.TemporaryDirectory() as folder:
     os.environ["NUMBA_CACHE_DIR"] = folder
     from aftermax.data import load_vmnist
-    from aftermax.auto import AutoHead
+    from aftermax.auto.head import AutoHead
     scores = load_vmnist(100)
     head = AutoHead()
     start = time.perf_counter()

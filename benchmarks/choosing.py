@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 from aftermax import SPHClassifier, SPHClassifierCV, sweep
-from aftermax.experiments import models
-from aftermax.experiments.recipes import RECIPES
-from aftermax.sph import SETTINGS
+from aftermax.sph.classifier import HYPERPARAMETERS
 from benchmarks.measure import Result, alternate, in_new_process
 from benchmarks.sph import network_like
+from experiments import models
+from experiments.recipes import RECIPES
 
 ROWS, CLASSES = 4_000, 10
 SAMPLE = 150  # sets that the grid search is measured on
@@ -36,7 +36,7 @@ import os, tempfile, time
 with tempfile.TemporaryDirectory() as folder:
     os.environ["NUMBA_CACHE_DIR"] = folder
     import numpy as np
-    from aftermax.selection import SPHClassifierCV
+    from aftermax.sph.classifier_cv import SPHClassifierCV
     logits, labels = np.random.default_rng(0).normal(size=(1000, 10)), np.arange(1000) % 10
     head = SPHClassifierCV({"certainty": [0.9]})
     start = time.perf_counter()
@@ -55,7 +55,7 @@ def speed() -> Iterator[Result]:
     columns = swept()
     sets = len(columns["wins"])
     sample = np.random.default_rng(0).integers(sets, size=SAMPLE)
-    grid = [{name: [columns[name][place].item()] for name in SETTINGS} for place in sample]
+    grid = [{name: [columns[name][place].item()] for name in HYPERPARAMETERS} for place in sample]
     search = GridSearchCV(SPHClassifier(), grid, cv=[(train, test)], refit=False)
     ratio = alternate(swept, partial(search.fit, logits, labels), repeats=5)
     np.testing.assert_array_equal(search.cv_results_["mean_test_score"], columns["accuracy"][sample])

@@ -43,7 +43,7 @@ print(time.perf_counter() - start)
 WARM_START = """
 import pickle, sys, time
 import numpy as np
-import aftermax.sph
+import aftermax.sph.classifier
 logits = np.random.default_rng(0).normal(size=(1000, 10))
 start = time.perf_counter()
 head = pickle.load(open(sys.argv[1], "rb"))  # imports numba
@@ -58,7 +58,7 @@ import os, sys, tempfile, time
 with tempfile.TemporaryDirectory() as folder:
     os.environ["NUMBA_CACHE_DIR"] = folder
     import numpy as np
-    from aftermax.sph import SPHClassifier
+    from aftermax.sph.classifier import SPHClassifier
     logits, labels = np.random.default_rng(0).normal(size=(1000, 10)), np.arange(1000) % 10
     start = time.perf_counter()
     SPHClassifier().fit(logits, labels).predict(logits)
@@ -122,7 +122,7 @@ def processes() -> Iterator[Result]:
             megabytes = max(in_new_process(MEMORY, str(path), str(rows), dtype)[0], 0.0)
             what = f"memory of predict, {rows:,} x {size}, {dtype}"
             yield Result(what, "input and output", megabytes, "MB", 64.0)
-        modules = ("aftermax", "aftermax.sph", "sklearn")
+        modules = ("aftermax", "aftermax.sph.classifier", "sklearn")
         package, head_module, theirs = np.min(
             [[in_new_process(IMPORT, m)[0] for m in modules] for _ in range(9)], axis=0
         )

@@ -4,16 +4,15 @@ import os
 from pathlib import Path
 
 import matplotlib
-import numpy as np
 import pytest
 from hypothesis import settings
+
+from helpers.samples import ROOT, make_samples
 
 matplotlib.use("Agg")
 os.environ.setdefault("KERAS_BACKEND", "torch")  # before anything imports keras
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("repeatable")
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 SLOWEST = ("test_docs", "test_vmnist", "test_sklearn_contract", "test_cli_predict", "test_auto")
@@ -24,22 +23,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.stem not in SLOWEST)
 
 
-def make_rows(seed=0, rows=400, size=5, home=2.0, noise=1.0, labels=None):
-    """Logits as a so-so network gives them: each class has its own mean response in every unit."""
-    centers = np.random.default_rng(1000 + size).normal(size=(size, size)) + home * np.eye(size)
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(size, size=rows) if labels is None else labels
-    return centers[labels] + noise * rng.normal(size=(len(labels), size)), labels
-
-
 @pytest.fixture
 def validation():
-    return make_rows(seed=1)
+    return make_samples(seed=1)
 
 
 @pytest.fixture
 def unseen():
-    return make_rows(seed=2)
+    return make_samples(seed=2)
 
 
 @pytest.fixture(scope="session")

@@ -18,10 +18,10 @@ import typer.main
 
 import aftermax
 import aftermax.plots
-from aftermax.cli.app import app
-from aftermax.experiments.outcomes import Outcome, Results
-from aftermax.experiments.records import read_records
-from conftest import ROOT
+from aftermax._cli.app import app
+from experiments.outcomes import Outcome, Results
+from experiments.records import read_records
+from helpers.samples import ROOT
 
 README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").glob("*.md"))

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import aftermax
-from conftest import ROOT
+from helpers.samples import ROOT
 
 NAMES = [
     "Audit",

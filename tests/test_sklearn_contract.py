@@ -11,8 +11,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aftermax import AutoHead, SPHClassifier, SPHClassifierCV
-from aftermax.posthoc import PostHocClassifier
-from conftest import make_rows
+from aftermax.posthoc.classifier import PostHocClassifier
+from helpers.samples import make_samples
 
 # These checks have two features and three classes; SPH needs one response unit for each class.
 EXPECTED_FAILURES = {
@@ -85,7 +85,7 @@ def test_works_in_a_pipeline_that_makes_the_logits(validation):
 
 
 def test_folds_that_lack_a_class_are_no_obstacle():
-    logits, labels = make_rows(rows=60, size=4)
+    logits, labels = make_samples(rows=60, size=4)
     labels = np.where(labels == 3, 0, labels)
     labels[0] = 3
     assert np.isfinite(cross_val_score(SPHClassifier(), logits, labels, cv=KFold(3))).all()

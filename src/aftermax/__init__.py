@@ -4,17 +4,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aftermax.audited import Audit
-    from aftermax.auditing import audit
-    from aftermax.auto import AutoHead
-    from aftermax.fitting import fit
-    from aftermax.grids import default_grid
-    from aftermax.posthoc import PostHocClassifier
-    from aftermax.responses import ResponseArray
-    from aftermax.selection import SPHClassifierCV
-    from aftermax.sph import SPHClassifier
-    from aftermax.storage import load, save
-    from aftermax.sweeping import sweep
+    from aftermax._audit.result import Audit
+    from aftermax._audit.run import audit
+    from aftermax.auto.fit import fit
+    from aftermax.auto.head import AutoHead
+    from aftermax.posthoc.classifier import PostHocClassifier
+    from aftermax.sph.classifier import SPHClassifier
+    from aftermax.sph.classifier_cv import SPHClassifierCV
+    from aftermax.sph.grid import default_grid
+    from aftermax.sph.response_array import ResponseArray
+    from aftermax.sph.sweep import sweep
+    from aftermax.storage.head_files import load, save
 
 __all__ = [
     "Audit",
@@ -35,18 +35,18 @@ __version__ = "0.1.0"
 
 # Loaded on first use: scikit-learn alone takes most of a second to import.
 _HOMES = {
-    "Audit": "aftermax.audited",
-    "AutoHead": "aftermax.auto",
-    "PostHocClassifier": "aftermax.posthoc",
-    "ResponseArray": "aftermax.responses",
-    "SPHClassifier": "aftermax.sph",
-    "SPHClassifierCV": "aftermax.selection",
-    "audit": "aftermax.auditing",
-    "default_grid": "aftermax.grids",
-    "fit": "aftermax.fitting",
-    "load": "aftermax.storage",
-    "save": "aftermax.storage",
-    "sweep": "aftermax.sweeping",
+    "Audit": "aftermax._audit.result",
+    "AutoHead": "aftermax.auto.head",
+    "PostHocClassifier": "aftermax.posthoc.classifier",
+    "ResponseArray": "aftermax.sph.response_array",
+    "SPHClassifier": "aftermax.sph.classifier",
+    "SPHClassifierCV": "aftermax.sph.classifier_cv",
+    "audit": "aftermax._audit.run",
+    "default_grid": "aftermax.sph.grid",
+    "fit": "aftermax.auto.fit",
+    "load": "aftermax.storage.head_files",
+    "save": "aftermax.storage.head_files",
+    "sweep": "aftermax.sph.sweep",
 }
 
 

@@ -65,9 +65,10 @@ def _posthoc():
     from sklearn.datasets import load_digits
     from sklearn.linear_model import LogisticRegression
 
-    X, y = load_digits(return_X_y=True)
-    model = LogisticRegression(max_iter=1000).fit(X[:40], y[:40])
-    return PostHocClassifier(model, AutoHead(cv=3)).fit(X[40:840], y[40:840]), (X[840 : 840 + SAMPLES],)
+    images, labels = load_digits(return_X_y=True)
+    model = LogisticRegression(max_iter=1000).fit(images[:40], labels[:40])
+    head = PostHocClassifier(model, AutoHead(cv=3)).fit(images[40:840], labels[40:840])
+    return head, (images[840 : 840 + SAMPLES],)
 
 
 CASES = {
@@ -86,9 +87,9 @@ CASES = {
         distance_power=1.5,
     ),
     "sph_strings": lambda: _sph(500, NAMES, certainty=1.0, classes=NAMES),
-    "sph_100_classes": lambda: (
-        lambda data: (SPHClassifier(certainty=1.0, min_gain=-0.1).fit(*data[:2]), data[2:])
-    )(simulated(3000, 100, 1)),
+    "sph_100_classes": lambda: (lambda data: (SPHClassifier(certainty=1.0, min_gain=-0.1).fit(*data[:2]), data[2:]))(
+        simulated(3000, 100, 1)
+    ),
     "sph_cv": _cv,
     "auto": lambda: _auto(vmnist(500, 1000)),
     "auto_features": lambda: _auto(vmnist(500, 700), features=True, cv=3),

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.bridges.formula import Plan, formula_of, tell
-from aftermax.validation import PROBABILITIES_TOLD, look_like_probabilities
+from aftermax._heads.formula import Plan, formula_of, tell
+from aftermax._utils.validation import PROBABILITIES_TOLD, look_like_probabilities
 
 try:
     import keras

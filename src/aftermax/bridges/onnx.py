@@ -11,11 +11,11 @@ except ImportError as error:
     raise ImportError("ONNX files need onnx: pip install 'aftermax[onnx]'") from error
 
 from aftermax import __version__
-from aftermax.bridges.formula import formula_of
-from aftermax.bridges.onnx_agreement import Agreement, agreement
-from aftermax.bridges.onnx_attach import attach
-from aftermax.bridges.onnx_files import finished
-from aftermax.bridges.onnx_graph import IR_VERSION, OPSET, Graph, Value, outputs_of, write_head
+from aftermax._heads.formula import formula_of
+from aftermax.bridges._onnx_agreement import Agreement, agreement
+from aftermax.bridges._onnx_attach import attach
+from aftermax.bridges._onnx_files import finished
+from aftermax.bridges._onnx_graph import IR_VERSION, OPSET, Graph, Value, outputs_of, write_head
 
 __all__ = ["Agreement", "agreement", "attach", "to_onnx"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.bridges.formula import Formula, formula_of, tell
-from aftermax.validation import PROBABILITIES_TOLD, look_like_probabilities
+from aftermax._heads.formula import Formula, formula_of, tell
+from aftermax._utils.validation import PROBABILITIES_TOLD, look_like_probabilities
 
 try:
     import torch
@@ -19,8 +19,8 @@ try:
 except ImportError as error:
     raise ImportError("Heads as PyTorch modules need torch: pip install 'aftermax[torch]'") from error
 
-from aftermax.bridges.collecting import Collected, collect_logits
-from aftermax.bridges.torch_state import REBUILD, State, difference, state_from_tensor, state_to_tensor
+from aftermax.bridges._collect_logits import Collected, collect_logits
+from aftermax.bridges._torch_state import REBUILD, State, difference, state_from_tensor, state_to_tensor
 
 __all__ = ["Collected", "Head", "collect_logits"]
 

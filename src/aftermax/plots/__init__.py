@@ -2,11 +2,11 @@
 
 from aftermax.plots.audit import AuditDisplay
 from aftermax.plots.certainty import CertaintyDisplay
+from aftermax.plots.class_pair import ClassPairDisplay
 from aftermax.plots.confusion import ConfusionChangeDisplay
-from aftermax.plots.gains import GainByClassDisplay
-from aftermax.plots.pair import ClassPairDisplay
+from aftermax.plots.gain_by_class import GainByClassDisplay
 from aftermax.plots.reliability import ReliabilityDisplay
-from aftermax.plots.responses import ResponseArrayDisplay
+from aftermax.plots.response_array import ResponseArrayDisplay
 from aftermax.plots.routes import RoutesDisplay
 from aftermax.plots.sweep import SweepDisplay
 from aftermax.plots.weights import WeightsDisplay

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.audited import Audit, ClassCounts, PairCounts, most_changed
-from aftermax.plots.gains import draw_wins_and_losses
-from aftermax.plots.style import (
+from aftermax._audit.result import Audit, ClassCounts, PairCounts, most_changed
+from aftermax.plots._style import (
     HOME,
     LETTER,
     OTHER,
@@ -23,6 +22,7 @@ from aftermax.plots.style import (
     title_and_legend,
     whole_numbers,
 )
+from aftermax.plots.gain_by_class import draw_wins_and_losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

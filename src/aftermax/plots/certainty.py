@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax.labels import label_codes
-from aftermax.plots.heads import checked_rightness, gate_of, logits_of, right_by_probabilities
-from aftermax.plots.style import BAND, HATCHED, HOME, RULE, bare, new_figure, title_and_legend, whole_numbers
-from aftermax.responses import softmax_certainty
-from aftermax.validation import check_count, check_number
+from aftermax._utils.labels import label_codes
+from aftermax._utils.softmax import softmax_certainty
+from aftermax._utils.validation import check_count, check_number
+from aftermax.plots._inputs import checked_rightness, gate_of, logits_of, right_by_probabilities
+from aftermax.plots._style import BAND, HATCHED, HOME, RULE, bare, new_figure, title_and_legend, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

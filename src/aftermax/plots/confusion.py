@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax.plots.heads import Answers, answers_from, answers_of
-from aftermax.plots.style import (
+from aftermax.plots._inputs import Answers, answers_from, answers_of
+from aftermax.plots._style import (
     HATCHED,
     HOME,
     MOST_NUMBERED,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax.calibration import softmax
-from aftermax.labels import label_codes
-from aftermax.plots.heads import (
+from aftermax._utils.labels import label_codes
+from aftermax._utils.softmax import softmax
+from aftermax._utils.validation import check_count
+from aftermax.plots._inputs import (
     asked,
     checked_rightness,
     largest_and_right,
@@ -18,8 +19,7 @@ from aftermax.plots.heads import (
     right_by_probabilities,
     same_rows,
 )
-from aftermax.plots.style import HATCHED, HOME, OTHER, RULE, bare, new_figure, panels, title_and_legend
-from aftermax.validation import check_count
+from aftermax.plots._style import HATCHED, HOME, OTHER, RULE, bare, new_figure, panels, title_and_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax.labels import listed
-from aftermax.plots.heads import Answers, answers_from, answers_of, sph_of
-from aftermax.plots.style import BAND, HOME, RULE, new_figure
-from aftermax.sph import ROUTES, SPHClassifier
+from aftermax._utils.labels import listed
+from aftermax.plots._inputs import Answers, answers_from, answers_of, sph_of
+from aftermax.plots._style import BAND, HOME, RULE, new_figure
+from aftermax.sph.classifier import ROUTES, SPHClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from aftermax.plots.style import HOME, OTHER, RULE, bare, new_figure
-from aftermax.selection import SPHClassifierCV
-from aftermax.sph import SETTINGS
-from aftermax.sweeping import sweep
+from aftermax.plots._style import HOME, OTHER, RULE, bare, new_figure
+from aftermax.sph.classifier import HYPERPARAMETERS
+from aftermax.sph.classifier_cv import SPHClassifierCV
+from aftermax.sph.sweep import sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,4 +168,4 @@ class SweepDisplay:
 
 def _same_sets(ours: dict[str, NDArray[Any]], theirs: dict[str, NDArray[Any]]) -> bool:
     """Whether two tables hold the same settings in the same order."""
-    return all(np.array_equal(ours[name], theirs[name]) for name in SETTINGS)
+    return all(np.array_equal(ours[name], theirs[name]) for name in HYPERPARAMETERS)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax.plots.heads import sph_of
-from aftermax.plots.style import HATCHED, MOST_NUMBERED, TableNames, new_figure, shades, write_cells
+from aftermax.plots._inputs import sph_of
+from aftermax.plots._style import HATCHED, MOST_NUMBERED, TableNames, new_figure, shades, write_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

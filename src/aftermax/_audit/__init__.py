@@ -1,0 +1,1 @@
+"""The audit: what a head would change, counted out-of-fold."""

@@ -1,0 +1,48 @@
+"""The command and its subcommands: what there is, and nothing heavy imported until it is asked for."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from aftermax import __version__
+from aftermax._cli.audit import audit
+from aftermax._cli.bench import bench
+from aftermax._cli.demo import demo
+from aftermax._cli.export import export
+from aftermax._cli.fit import fit
+from aftermax._cli.predict import predict
+from aftermax._cli.reproduce import app as reproduce
+
+app = typer.Typer(
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help, in a quarter of the time
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, audit, fit, predict, export):
+    app.command()(command)
+app.add_typer(reproduce, name="reproduce")
+app.command()(bench)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"aftermax {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """The accuracy that softmax leaves on the table.
+
+    Score files hold what a trained, frozen classifier says before softmax: audit them, fit a head on them, and let it
+    answer in softmax's place.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())

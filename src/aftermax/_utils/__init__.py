@@ -1,0 +1,1 @@
+"""What every layer uses: validation, labels, folds, paired tests, threads, files, text."""

@@ -1,0 +1,120 @@
+"""Numbers and tables as text, the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def percent(share: float) -> str:
+    """A share in per cent.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import percent
+    >>> percent(0.123)
+    '12.3 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def signed(share: float) -> str:
+    """A gain or loss in per cent, with its sign; what is too small to show is no loss.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import signed
+    >>> signed(0.123), signed(-0.0001)
+    ('+12.3 %', '+0.0 %')
+    """
+    return f"{100 * share:+.1f} %".replace("-0.0 %", "+0.0 %")
+
+
+def fewer(share: float) -> str:
+    """A gain or loss in per cent of the errors, in words.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import fewer
+    >>> fewer(0.123), fewer(-0.02), fewer(0.0001)
+    ('12.3 % fewer', '2.0 % more', 'as many')
+    """
+    size = percent(abs(share))
+    return "as many" if size == percent(0) else f"{size} {'fewer' if share > 0 else 'more'}"
+
+
+def fewer_between(low: float, high: float) -> str:
+    """An interval of gains, in per cent of the errors, in words.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import fewer_between
+    >>> fewer_between(-0.031, 0.2), fewer_between(0.07, 0.36), fewer_between(-0.08, -0.02)
+    ('3.1 % more to 20.0 % fewer', '7.0 % to 36.0 % fewer', '2.0 % to 8.0 % more')
+    """
+    ends = [fewer(end) for end in (low, high)]
+    for kind in (" fewer", " more"):
+        if all(end.endswith(kind) for end in ends):
+            near, far = sorted(map(abs, (low, high)))
+            return f"{percent(near)} to {percent(far)}{kind}"
+    return " to ".join(ends)
+
+
+def fewer_count(count: int) -> str:
+    """By how many rows something drops or, below 0, rises, in words.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import fewer_count
+    >>> fewer_count(72), fewer_count(-1100), fewer_count(0)
+    ('72 fewer', '1,100 more', 'as many')
+    """
+    return "as many" if count == 0 else f"{abs(count):,} {'fewer' if count > 0 else 'more'}"
+
+
+def p_value(value: float) -> str:
+    """What a p-value is, with its sign: very small ones are only said to be.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import p_value
+    >>> p_value(0.0123), p_value(1e-9)
+    ('= 0.012', '< 0.0001')
+    """
+    return f"= {value:.2g}" if value >= 0.0001 else "< 0.0001"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -> str:
+    """A table in Markdown. The first columns, as many as are ``texts``, are flush left, the others flush right.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import table
+    >>> print(table(["size", "error"], [["100", "28.4 %"], ["200", "19.8 %"]]), end="")
+    | size | error |
+    |---:|---:|
+    | 100 | 28.4 % |
+    | 200 | 19.8 % |
+    """
+    rule = "|" + "---|" * texts + "---:|" * (len(heads) - texts)
+    lines = [f"| {' | '.join(cells)} |" for cells in [heads, *rows]]
+    return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
+
+
+def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -> str:
+    """A table for the terminal, in columns. The first ones, as many as are ``texts``, are flush left.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import aligned
+    >>> print(aligned(["size", "error"], [["100", "28.4 %"], ["2,000", "7.8 %"]]))
+     size   error
+      100  28.4 %
+    2,000   7.8 %
+    """
+    lines = [list(heads), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = (
+        [cell.ljust(width) if place < texts else cell.rjust(width) for place, (cell, width) in enumerate(cells)]
+        for cells in (zip(line, widths, strict=True) for line in lines)
+    )
+    return "\n".join("  ".join(line).rstrip() for line in padded)

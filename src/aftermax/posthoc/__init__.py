@@ -1,0 +1,1 @@
+"""PostHocClassifier: a scikit-learn classifier followed by a head, as one classifier."""

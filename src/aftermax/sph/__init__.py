@@ -1,0 +1,1 @@
+"""The Softmax-Pooling Hybrid: one estimator, every combination of its hyperparameters, and the choice among them."""

@@ -1,0 +1,262 @@
+"""The compiled inner loops, and only those. Importing this module imports numba, so it is imported on first use.
+
+Every kernel works on contiguous float64 arrays, without fast-math. Those that threads share fill arrays that the caller
+allocated, for the classes or units from ``first`` up to ``last``.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.compiled import compiled
+from aftermax._utils.softmax_kernels import certainty_of, top_and_lead
+
+
+class PoolingRule(NamedTuple):
+    """All that pooling needs to answer, laid out for the kernels; K classes, K units.
+
+    The first block is the rule as the paper has it. The second repeats it so that a class can be dropped early: each
+    class's units by rank, heaviest first, and the same rank of all classes side by side in memory.
+    """
+
+    center: NDArray[np.float64]
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    power: float
+    veto_distance: float
+    veto_count: int
+
+    kept: NDArray[np.int64]  # K: how many units have a weight
+    units: NDArray[np.int64]  # rank x class: which ones
+    steps: NDArray[np.float64]  # rank x class x 3: their center, weight / left and weight / right
+
+
+# A class is dropped early only when its rounded partial sum is beyond the best score by more than rounding can explain.
+ROUNDING = 1.0 + 1e-9
+UNDERFLOW = 1e-290
+
+
+# ---- the response array D --------------------------------------------------------------------------------------------
+
+
+@compiled
+def two_sum(total, value):
+    """The rounded sum and its rounding error (Knuth). Errors carried along make the order of rows no matter."""
+    new = total + value
+    virtual = new - total
+    return new, (total - (new - virtual)) + (value - virtual)
+
+
+@compiled
+def exact_ratio(total, error, count):
+    """(total + error) / count as if rounded once, so that the mean of equal values is exactly that value.
+
+    The quotient is corrected by its remainder; Veltkamp's split makes quotient * count exact.
+    """
+    quotient = (total + error) / count
+    split = 134217729.0 * quotient
+    high = split - (split - quotient)
+    remainder = (total - high * count) - (quotient - high) * count + error
+    return quotient + remainder / count
+
+
+@compiled
+def exact_mean(logits, rows, first, last):
+    """Mean over ``rows`` of units ``first`` to ``last``."""
+    sums = np.zeros(last - first)
+    errors = np.zeros(last - first)
+    for row in rows:
+        for j in range(last - first):
+            sums[j], error = two_sum(sums[j], logits[row, first + j])
+            errors[j] += error
+    return exact_ratio(sums, errors, float(rows.shape[0]))
+
+
+@compiled
+def squares_beside(logits, rows, center, first, last):
+    """Sum of squared deviations from ``center`` and number of rows, below it [0] and above it [1], for each unit."""
+    sums = np.zeros((2, last - first))
+    errors = np.zeros((2, last - first))
+    counts = np.zeros((2, last - first))
+    for row in rows:
+        for j in range(last - first):
+            gap = logits[row, first + j] - center[j]
+            square = gap * gap
+            sums[0, j], error = two_sum(sums[0, j], square if gap < 0.0 else 0.0)
+            errors[0, j] += error
+            sums[1, j], error = two_sum(sums[1, j], square if gap > 0.0 else 0.0)
+            errors[1, j] += error
+            counts[0, j] += gap < 0.0
+            counts[1, j] += gap > 0.0
+    return sums + errors, counts
+
+
+@compiled
+def median_of_rows(logits, rows):
+    """Median over ``rows`` for each unit."""
+    center = np.empty(logits.shape[1])
+    column = np.empty(rows.shape[0])
+    for j in range(logits.shape[1]):
+        for n in range(rows.shape[0]):
+            column[n] = logits[rows[n], j]
+        center[j] = np.median(column)
+    return center
+
+
+@compiled
+def describe_classes(logits, rows, offsets, median, first, last, center, left, right):
+    """Center and spreads of classes ``first`` to ``last``; class i owns ``rows[offsets[i]:offsets[i + 1]]``."""
+    for i in range(first, last):
+        own = rows[offsets[i] : offsets[i + 1]]
+        if own.shape[0] == 0:
+            center[i] = left[i] = right[i] = np.nan
+            continue
+        center[i] = median_of_rows(logits, own) if median else exact_mean(logits, own, 0, logits.shape[1])
+        squares, beside = squares_beside(logits, own, center[i], 0, logits.shape[1])
+        for j in range(logits.shape[1]):
+            # A side without rows takes the other side's spread; with neither, both are zero.
+            left[i, j] = math.sqrt(squares[0, j] / max(beside[0, j], 1.0))
+            right[i, j] = math.sqrt(squares[1, j] / max(beside[1, j], 1.0))
+            if beside[0, j] == 0.0:
+                left[i, j] = right[i, j]
+            if beside[1, j] == 0.0:
+                right[i, j] = left[i, j]
+
+
+@compiled
+def unit_deviations(logits, rows, first, last, out):
+    """Standard deviation (ddof 0) over ``rows`` of units ``first`` to ``last``."""
+    squares, _ = squares_beside(logits, rows, exact_mean(logits, rows, first, last), first, last)
+    out[first:last] = np.sqrt((squares[0] + squares[1]) / rows.shape[0])
+
+
+@compiled
+def separations(center, left, right, out):
+    """For one unit, the distance of each class from each of the others; ``out`` has one column less than rows."""
+    for i in range(center.shape[0]):
+        for column in range(out.shape[1]):
+            k = column + (column >= i)
+            facing = left[i] + right[k] if center[i] > center[k] else right[i] + left[k]
+            out[i, column] = abs(center[i] - center[k]) / (0.5 * facing)
+
+
+# ---- pooling ---------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def distance(response, center, left, right):
+    """M: how many spreads lie between a response and the center, with the spread of its own side."""
+    gap = response - center
+    return abs(gap) / (right if gap > 0.0 else left)
+
+
+@compiled
+def sharpened(value, power):
+    """``value ** power``; the common powers without a call."""
+    if power == 2.0:
+        return value * value
+    if power == 1.0:
+        return value
+    return value**power
+
+
+@compiled
+def pooled_score(sample, i, rule):
+    """Class i's pooled score, to the letter: the sum over units, in their order, of (W_ij M_ij) ^ power."""
+    if rule.power == 0.0:
+        return float(sample.shape[0])
+    total = 0.0
+    for j in range(sample.shape[0]):
+        weight = rule.weights[i, j]
+        weighted = 0.0
+        if weight > 0.0:
+            weighted = weight * distance(sample[j], rule.center[i, j], rule.left[i, j], rule.right[i, j])
+        total += sharpened(weighted, rule.power)
+    return total
+
+
+@compiled
+def is_vetoed(sample, i, rule):
+    """Whether at least ``veto_count`` of all units find class i improbable."""
+    flags = 0
+    for j in range(sample.shape[0]):
+        far = distance(sample[j], rule.center[i, j], rule.left[i, j], rule.right[i, j])
+        flags += far >= rule.veto_distance
+        if flags >= rule.veto_count:
+            return True
+    return False
+
+
+@compiled
+def is_beyond(sample, i, rule, bound):
+    """Whether class i's score surely passes ``bound``: its terms are all >= 0, so a partial sum can tell."""
+    if rule.power == 0.0:  # all scores are the same
+        return False
+    total = 0.0
+    for n in range(rule.kept[i]):
+        gap = sample[rule.units[n, i]] - rule.steps[n, i, 0]
+        weighted = abs(gap) * (rule.steps[n, i, 2] if gap > 0.0 else rule.steps[n, i, 1])
+        total += sharpened(weighted, rule.power)
+        if total > bound:
+            return True
+    return False
+
+
+@compiled
+def pool(sample, guess, rule):
+    """Pooling's answer for one row, or -1 if no class is left.
+
+    ``guess``, softmax's answer, is visited first: a good first score lets most other classes be dropped early.
+    """
+    best = -1
+    best_score = np.inf
+    for visit in range(sample.shape[0]):
+        i = guess if visit == 0 else visit - 1 if visit <= guess else visit
+        if rule.kept[i] == 0:
+            continue
+        if best >= 0 and is_beyond(sample, i, rule, best_score * ROUNDING + UNDERFLOW):
+            continue
+        if rule.veto_distance < np.inf and is_vetoed(sample, i, rule):
+            continue
+        score = pooled_score(sample, i, rule)
+        if best < 0 or score < best_score or (score == best_score and i < best):
+            best = i
+            best_score = score
+    return best
+
+
+@compiled
+def predict_rows(logits, certainty, trusted, rule, answers, routes):
+    """The whole of SPH on every row: gate, veto, pool, trust. Routes: 0 softmax, 1 pooled, 2 reverted."""
+    # With such a lead the certainty is above the threshold even if all other classes come second: no need for exp.
+    clear_lead = math.log((logits.shape[1] - 1) * certainty / (1.0 - certainty)) + 1e-6
+    for n in range(logits.shape[0]):
+        top, lead = top_and_lead(logits[n])
+        answers[n] = top
+        routes[n] = 0
+        if lead < clear_lead and certainty_of(logits[n], top) < certainty:
+            pooled = pool(logits[n], top, rule)
+            routes[n] = 2
+            if pooled >= 0 and trusted[pooled]:
+                answers[n] = pooled
+                routes[n] = 1
+
+
+@compiled
+def pooled_scores(columns, rule, out):
+    """Every class's pooled score, as :func:`pooled_score` has it; inf for a class that pooling can never answer.
+
+    ``columns`` (units x rows) and ``out`` (classes x rows) lie so that the innermost loop runs over rows.
+    """
+    for i in range(out.shape[0]):
+        out[i] = 0.0 if rule.kept[i] else np.inf
+        for j in range(columns.shape[0] if rule.kept[i] else 0):
+            weight = rule.weights[i, j]
+            for n in range(columns.shape[1]):
+                weighted = 0.0
+                if weight > 0.0:
+                    weighted = weight * distance(columns[j, n], rule.center[i, j], rule.left[i, j], rule.right[i, j])
+                out[i, n] += sharpened(weighted, rule.power)

@@ -1,0 +1,122 @@
+"""What comes of every set of settings that share a response array: the sweep's one task.
+
+A row's answer depends on the weights, the power and the veto. Counted by answer and by certainty, the rows then give
+every certainty and every ``min_gain`` as running sums.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.softmax import softmax_certainty
+from aftermax._utils.threads import one_thread
+from aftermax.sph._pooling import pooling_weights
+from aftermax.sph.grid import AXES, Block, block_shape
+from aftermax.sph.response_array import ResponseArray, describe
+
+# What is counted for every set, and how it is called in the columns.
+COUNTS = ("wins", "losses", "pooled", "trusted")
+OUTCOMES = 3
+LANES = 16
+# The order of the axes in which the kernels count.
+COUNTED_AXES = ("certainty", "distance_power", "veto", "min_separation", "weight_power", "min_gain")
+
+
+class Rows(NamedTuple):
+    """Labelled rows, with what every setting needs to know of them. Labels are column numbers."""
+
+    logits: NDArray[np.float64]
+    codes: NDArray[np.int64]
+    tops: NDArray[np.int64]
+    certainty: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, logits: NDArray[np.float64], codes: NDArray[np.int64]) -> Rows:
+        """The rows with softmax's answers and certainties."""
+        return cls(logits, codes, logits.argmax(axis=1), softmax_certainty(logits))
+
+    @property
+    def errors(self) -> int:
+        """How many rows softmax gets wrong."""
+        return int(np.count_nonzero(self.tops != self.codes))
+
+    def take(self, which: NDArray[Any]) -> Rows:
+        """Some of the rows."""
+        return Rows(*(array[which] for array in self))
+
+    def writeable(self) -> Rows:
+        """The rows as the kernels were compiled for; joblib gives other processes arrays that cannot be written to."""
+        arrays: list[NDArray[Any]] = [np.require(array, requirements="W") for array in self]
+        return Rows(*arrays)
+
+
+def count_sets(fitted: Rows, evaluated: Rows, block: Block) -> NDArray[np.int64]:
+    """Counts of every set of a block with one window and one center: an array of 4 x the block's shape."""
+    with one_thread():
+        return _count_sets(fitted.writeable(), evaluated.writeable(), block)
+
+
+def _count_sets(fitted: Rows, evaluated: Rows, block: Block) -> NDArray[np.int64]:
+    from aftermax.sph import _sweep_kernels as sweep_kernels
+
+    size = fitted.logits.shape[1]
+    (window,), (center,) = block["window"], block["center"]
+    array = describe(fitted.logits, fitted.codes, np.arange(size), fitted.certainty, center, *window)
+    weights = _weights(array, block)
+    gates = np.unique(block["certainty"])
+    by_class = _tally(fitted, gates, array, weights, block, by_answer=False)
+    by_answer = _tally(evaluated, gates, array, weights, block, by_answer=True)
+    uncertain = np.array([np.bincount(fitted.codes[fitted.certainty < gate], minlength=size) for gate in gates])
+    min_gains = np.array(block["min_gain"], dtype=np.float64)
+    counts = np.zeros((len(COUNTS), len(gates), by_class.shape[1], len(min_gains)), dtype=np.int64)
+    sweep_kernels.sum_trusted(by_class, by_answer, uncertain, min_gains, counts)
+    asked = counts[:, np.searchsorted(gates, block["certainty"])]
+    parted = asked.reshape(len(COUNTS), *(len(block[axis]) for axis in COUNTED_AXES))
+    order = [1 + COUNTED_AXES.index(axis) for axis in AXES if axis in COUNTED_AXES]
+    return parted.transpose(0, *order).reshape(len(COUNTS), *block_shape(block))
+
+
+def _weights(array: ResponseArray, block: Block) -> NDArray[np.float64]:
+    """The weights of every pair of min_separation and weight_power, as the kernel wants them: class x unit x pair."""
+    separation = array.separation()
+    cuts = np.array(block["min_separation"], dtype=np.float64)[:, None, None]
+    powers = block["weight_power"]
+    sets = len(cuts) * len(powers)
+    weights = np.zeros((*separation.shape, padded(sets)))
+    for place, power in enumerate(powers):
+        of_cuts = pooling_weights(separation, min_separation=cuts, weight_power=power)
+        weights[..., place : sets : len(powers)] = np.moveaxis(of_cuts, 0, 2)
+    return weights
+
+
+def padded(sets: int) -> int:
+    """How many sets of weights to lay out for the kernel: loops of odd lengths are several times slower."""
+    return -(-sets // LANES) * LANES if sets > LANES // 2 else sets
+
+
+def _tally(
+    rows: Rows,
+    gates: NDArray[np.float64],
+    array: ResponseArray,
+    weights: NDArray[np.float64],
+    block: Block,
+    *,
+    by_answer: bool,
+) -> NDArray[np.int32]:
+    """Rows below each gate: gate x rule x class x outcome, the class being the answer's or the true one."""
+    from aftermax.sph import _sweep_kernels as sweep_kernels
+
+    powers, vetoes = (np.array(block[axis], dtype=np.float64) for axis in ("distance_power", "veto"))
+    bins = np.searchsorted(gates, rows.certainty, side="right")
+    below = np.argsort(bins, kind="stable")[: np.count_nonzero(bins < len(gates))]
+    sets = len(block["min_separation"]) * len(block["weight_power"])
+    shape = (len(gates), len(powers), len(vetoes) + 1, sets, weights.shape[0], OUTCOMES)
+    tally = np.zeros(shape, dtype=np.int32)
+    arrays = (array.center, array.left, array.right)
+    chosen = (rows.logits[below], rows.codes[below], rows.tops[below], bins[below])
+    sweep_kernels.tally_answers(*chosen, by_answer, arrays, weights, powers, vetoes, tally)
+    np.cumsum(tally, axis=0, out=tally)
+    return np.ascontiguousarray(tally[:, :, :-1]).reshape(len(gates), -1, *shape[4:])

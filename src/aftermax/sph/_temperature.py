@@ -1,0 +1,72 @@
+"""From scores to probabilities: one temperature, fitted on validation, and an argmax that never disagrees."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.softmax import normalised_exp
+
+# The temperature is sought around the typical distance between the best two scores, this far and in these steps.
+LOG_RANGE = 7.0
+LOG_STEP = 1.0
+SMALLEST_EXPONENT = 700.0
+
+
+def score_probabilities(
+    scores: NDArray[np.float64], answers: NDArray[np.int64], temperature: float
+) -> NDArray[np.float64]:
+    """Probabilities proportional to exp(-score / temperature); no class is likelier than the answer.
+
+    A vetoed class keeps its own score, raised to the answer's if it was lower: the veto settles the answer, and makes
+    no class impossible. A class with an infinite score has probability 0.
+    """
+    with np.errstate(over="ignore"):
+        exponents = -_beyond_answer(scores, answers) / temperature
+    return normalised_exp(exponents)
+
+
+def fit_temperature(scores: NDArray[np.float64], answers: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
+    """The temperature with the least log-loss of ``codes``, the true classes, under :func:`score_probabilities`.
+
+    As in Platt scaling the truth is given a weight of (n + 1) / (n + 2), the rest spread evenly over the classes, so
+    that a few rows without a mistake do not make for certainty. Rows whose true class has no score say nothing; with
+    nothing to learn from, the temperature is 1.
+    """
+    from scipy.optimize import brentq
+
+    told = np.isfinite(scores[np.arange(len(codes)), codes])
+    beyond, codes = _beyond_answer(scores, answers)[told], codes[told]
+    nearest = np.partition(beyond, 1, axis=1)[:, 1] if len(codes) else np.empty(0)
+    nearest = nearest[np.isfinite(nearest) & (nearest > 0)]
+    if len(nearest) == 0:
+        return 1.0
+    possible = np.isfinite(beyond)
+    beyond = np.where(possible, beyond, 0.0)
+    smoothing = 1.0 / (len(codes) + 2)
+    truth, even = beyond[np.arange(len(codes)), codes], beyond.sum(axis=1) / possible.sum(axis=1)
+    target = (1 - smoothing) * truth + smoothing * even
+
+    def slope(log_temperature: float) -> float:
+        """Of the log-loss, by 1 / temperature: the score of the truth less the expected score."""
+        with np.errstate(over="ignore"):
+            exponents = np.maximum(beyond * -np.exp(-log_temperature), -SMALLEST_EXPONENT)
+        weights = possible * np.exp(exponents)
+        expected = np.einsum("nk,nk->n", weights, beyond) / weights.sum(axis=1)
+        return float(np.mean(target - expected))
+
+    low = high = float(np.log(np.median(nearest)))
+    least, most = low - LOG_RANGE, high + LOG_RANGE
+    while slope(low) < 0:
+        low -= LOG_STEP
+        if low < least:
+            return float(np.exp(least))
+    while slope(high) > 0:
+        high += LOG_STEP
+        if high > most:
+            return float(np.exp(most))
+    return float(np.exp(brentq(slope, low, high, xtol=1e-6) if low < high else low))
+
+
+def _beyond_answer(scores: NDArray[np.float64], answers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How far each class's score lies beyond that of the answer, at least 0."""
+    best = scores[np.arange(len(answers)), answers][:, None]
+    return np.subtract(scores, best, out=np.zeros_like(scores), where=scores > best)

@@ -1,0 +1,219 @@
+"""Every combination of SPH's settings at once, by reuse.
+
+Distances depend on the window and the center alone; pooling's answers on these, the weights, the power and the veto;
+and once the rows are counted by answer and by certainty, every certainty and every ``min_gain`` follow from running
+sums. So the rows are gone through once for each window and center, and the rest is counting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+
+from aftermax._utils.labels import encode_labels, label_codes, warn_if_misaligned
+from aftermax._utils.paired_tests import relative_gain
+from aftermax._utils.progress import Progress
+from aftermax._utils.validation import as_logits, compute_ready
+from aftermax.sph._sweep_counts import COUNTS, OUTCOMES, Rows, count_sets, padded
+from aftermax.sph.grid import AXES, Block, Grid, block_shape, default_grid, grid_blocks, grid_columns
+
+# How many counters a task may have: a few arrays of them, at four or eight bytes each.
+MOST_COUNTERS = 2**22
+# And how many numbers its weights may take, with all that is made on the way to them.
+MOST_WEIGHTS = 2**24
+# More sets than this, and the columns alone fill the memory of most machines.
+MOST_SETS = 10**8
+
+
+def sweep(
+    logits: ArrayLike,
+    labels: ArrayLike,
+    grid: Grid | None = None,
+    *,
+    eval_logits: ArrayLike | None = None,
+    eval_labels: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    n_jobs: int | None = -1,
+    progress: bool | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Fit :class:`~aftermax.SPHClassifier` under every combination of settings, and evaluate each.
+
+    The results are those of fitting and evaluating one by one, thousands of times faster.
+
+    Parameters
+    ----------
+    logits : array-like of shape (n_rows, K)
+        What the model says before softmax, on the rows to fit on.
+    labels : array-like of shape (n_rows,)
+        Their true classes.
+    grid : dict or list of dicts, default=None
+        Values to try for each setting: every combination of a dict's values, for each dict. Settings that are not
+        named keep their defaults. If None, :func:`~aftermax.default_grid`.
+    eval_logits, eval_labels : array-like of shapes (n_eval_rows, K) and (n_eval_rows,), default=None
+        The rows to evaluate on. If None, those that were fitted on, which flatters.
+    classes : array-like of shape (K,), default=None
+        The class of each column; see :class:`~aftermax.SPHClassifier`.
+    n_jobs : int, default=-1
+        How many tasks to work on side by side, as in joblib; -1 for one on each core. Threads, unless joblib is told
+        otherwise with ``joblib.parallel_config``.
+    progress : bool, default=None
+        Whether to show a progress bar. If None, on a terminal, after two seconds.
+
+    Returns
+    -------
+    dict of ndarrays
+        A column for each setting, and: ``accuracy``; ``gain``, the relative reduction of softmax's error (0.1 is one
+        error in ten); ``wins`` and ``losses``, the rows that SPH gets right and softmax wrong, and the reverse;
+        ``pooled``, the share of rows with pooling's answer; ``trusted``, the number of trusted classes. One row for
+        each combination; ``veto_count`` is not varied where the veto is off. pandas and polars take it as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax import sweep
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(3, size=600)
+    >>> logits = rng.normal(size=(600, 3)) + np.array([[2, 1, 0], [0, 1, 0], [0, 1, 2]])[labels]
+    >>> grid = {"certainty": [0.0, 0.6, 0.9], "distance_power": [1.0, 2.0]}
+    >>> columns = sweep(logits[:300], labels[:300], grid, eval_logits=logits[300:], eval_labels=labels[300:])
+    >>> columns["wins"] - columns["losses"]
+    array([ 0,  0, 10, 11, 14, 18])
+    """
+    blocks = grid_blocks(default_grid() if grid is None else grid)
+    ready = compute_ready(as_logits(logits))
+    names, codes = encode_labels(labels, ready.shape, classes, getattr(logits, "columns", None))
+    warn_if_misaligned(ready, codes, names)
+    fitted = evaluated = Rows.of(ready, codes)
+    if eval_logits is not None or eval_labels is not None:
+        evaluated = _rows_to_evaluate(eval_logits, eval_labels, names, getattr(logits, "columns", None))
+    [counts] = sweep_splits([(fitted, evaluated)], 1, len(names), blocks, n_jobs, progress)
+    return grid_columns(blocks) | _scores(counts, evaluated)
+
+
+def _rows_to_evaluate(
+    logits: ArrayLike | None, labels: ArrayLike | None, names: NDArray[Any], headings: Iterable[Any] | None
+) -> Rows:
+    if logits is None or labels is None:
+        raise ValueError("eval_logits and eval_labels go together: pass both, or neither.")
+    others = getattr(logits, "columns", None)
+    if headings is not None and others is not None and [*headings] != [*others]:
+        raise ValueError(
+            "eval_logits have other columns than logits, or in another order: pass the same, in one order."
+        )
+    try:
+        ready = compute_ready(as_logits(logits, stacklevel=4))
+        if ready.shape[1] != len(names):
+            raise ValueError(
+                f"there are {ready.shape[1]} columns where logits have {len(names)}: pass the same model's."
+            )
+        codes = label_codes(labels, len(ready), names)
+    except ValueError as error:
+        raise ValueError(f"In eval_logits and eval_labels: {error}") from error
+    warn_if_misaligned(ready, codes, names, stacklevel=4)
+    return Rows.of(ready, codes)
+
+
+def _scores(counts: NDArray[np.int64], evaluated: Rows) -> dict[str, NDArray[Any]]:
+    """The columns of results."""
+    wins, losses, pooled, trusted = counts
+    rows, errors = len(evaluated.codes), evaluated.errors
+    return {
+        "accuracy": (rows - errors + wins - losses) / rows,
+        "gain": relative_gain(wins, losses, errors),
+        "wins": wins,
+        "losses": losses,
+        "pooled": pooled / rows,
+        "trusted": trusted,
+    }
+
+
+# ---- tasks -----------------------------------------------------------------------------------------------------------
+
+
+class Task(NamedTuple):
+    """A block with one window and one center, so that all its sets share a response array."""
+
+    block: Block
+    places: NDArray[np.int64]  # of its sets among all, one axis for each of AXES
+
+
+def sweep_splits(
+    splits: Iterable[tuple[Rows, Rows]],
+    number: int,
+    size: int,
+    blocks: list[Block],
+    n_jobs: int | None,
+    progress: bool | None,
+    what: str = "sweep",
+) -> Iterator[NDArray[np.int64]]:
+    """For each of a ``number`` of splits (rows to fit on, rows to evaluate on), the counts of all sets: 4 x sets.
+
+    Splits are taken only as they are needed: all of them at once may be more than memory holds.
+    """
+    sets = sum(math.prod(block_shape(block)) for block in blocks)
+    if sets > MOST_SETS:
+        raise ValueError(f"grid has {sets:,} sets, more than the {MOST_SETS:,} that can be held: sweep parts of it.")
+    tasks = list(_tasks(blocks, size))
+    calls = ([delayed(count_sets)(*split, task.block) for task in tasks] for split in splits)
+    with Progress(what, number * len(tasks), progress) as bar:
+        results = _side_by_side(calls, n_jobs)
+        for _ in range(number):
+            counts = np.empty((len(COUNTS), sets), dtype=np.int64)
+            for task in tasks:
+                counts[:, task.places.ravel()] = next(results).reshape(len(COUNTS), -1)
+                bar.step()
+            yield counts
+
+
+def _side_by_side(calls: Iterable[list[Any]], n_jobs: int | None) -> Iterator[NDArray[np.int64]]:
+    """The results of lists of calls, in order, as they come."""
+    try:
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    except ValueError:  # a backend that gives its results at the end only: one list at a time, then
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+        for some in calls:
+            yield from parallel(some)
+    else:
+        yield from parallel(call for some in calls for call in some)
+
+
+def _tasks(blocks: list[Block], size: int) -> Iterator[Task]:
+    first = 0
+    for block in blocks:
+        shape = block_shape(block)
+        places = first + np.arange(math.prod(shape)).reshape(shape)
+        first += places.size
+        for task in _cut(Task(block, places), "window"):
+            for part in _cut(task, "center"):
+                yield from _small_enough(part, size)
+
+
+def _cut(task: Task, axis: str, pieces: int | None = None) -> Iterator[Task]:
+    """The task in pieces along an axis: that many, or one for each value."""
+    values = task.block[axis]
+    for part in np.array_split(np.arange(len(values)), pieces or len(values)):
+        block = task.block | {axis: [values[place] for place in part]}
+        yield Task(block, task.places.take(part, axis=AXES.index(axis)))
+
+
+def _small_enough(task: Task, size: int) -> Iterator[Task]:
+    """The task, halved along its longest axis until its weights, its counters and its results fit into memory."""
+    lengths = {axis: len(task.block[axis]) for axis in AXES}
+    gains, sets = lengths["min_gain"], lengths["min_separation"] * lengths["weight_power"]
+    counters = task.places.size // gains * max(size * OUTCOMES, len(COUNTS) * gains)
+    axes: tuple[str, ...] = ()
+    if size**2 * padded(sets) * (6 + lengths["distance_power"]) > MOST_WEIGHTS:
+        axes = ("min_separation", "weight_power", "distance_power")
+    elif counters > MOST_COUNTERS:
+        axes = AXES
+    longest = max(axes, key=lambda axis: lengths[axis], default=None)
+    if longest is None or lengths[longest] == 1:
+        yield task
+    else:
+        for half in _cut(task, longest, 2):
+            yield from _small_enough(half, size)

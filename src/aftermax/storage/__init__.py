@@ -1,0 +1,1 @@
+"""Head files: saved and loaded without pickle."""

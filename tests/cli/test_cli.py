@@ -1,0 +1,218 @@
+"""The installed command."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aftermax
+from aftermax.data import load_vmnist
+from helpers.command import SCRIPT, refused, run, run_here
+from helpers.samples import make_samples
+
+COMMANDS = ["demo", "audit", "fit", "predict", "export", "bench", "reproduce"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["reproduce", "vmnist", "-h"], *([name, "-h"] for name in COMMANDS)])
+def test_help_is_there_for_every_command(arguments):
+    done = run(*arguments, check=True)
+    assert done.stdout.startswith(f"Usage: {' '.join(['aftermax', *arguments[:-1]])} ")
+    assert "bool" not in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["reproduce"]])
+def test_without_a_command_there_is_help_and_every_command_is_in_it(arguments):
+    done = run(*arguments, check=True)
+    listed = done.stdout.split("Commands:\n")[1]
+    expected = ["vmnist", "recipes", "choosing", "shift"] if arguments else COMMANDS
+    assert [line.split()[0] for line in listed.splitlines()] == expected
+    assert "..." not in listed
+
+
+def test_the_version_is_shown():
+    assert run("--version", check=True).stdout == f"aftermax {aftermax.__version__}\n"
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "sys.argv = ['aftermax', '--help']\n"
+        "from aftermax._cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit:\n"
+        "    heavy = 'numpy', 'sklearn', 'numba', 'matplotlib', 'torch', 'pandas', 'pyarrow', 'onnx', 'rich'\n"
+        "    print([name for name in heavy if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
+def test_help_takes_a_moment():
+    def best(*arguments):
+        times = []
+        for _ in range(7):
+            start = time.perf_counter()
+            subprocess.run(arguments, capture_output=True, check=True)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert best(SCRIPT, "--help") < 25 * best(sys.executable, "-c", "pass")  # 8 where it was measured, in 0.09 s
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["audti"], "aftermax: No such command 'audti'"),
+        (["audit", "--htlm", "x"], "aftermax: No such option: --htlm"),
+        (["audit"], "aftermax: Missing argument 'SCORES'. See 'aftermax audit --help'."),
+        (["fit", "scores.csv"], "aftermax: Missing option"),
+        (["audit", "scores.csv", "--head", "svc"], "aftermax: Invalid value for '--head': 'svc' is not one of 'auto'"),
+        (["audit", "scores.csv", "--jobs", "0"], "aftermax: Invalid value for '--jobs': "),
+        (["audit", "scores.csv", "--seed", "x"], "aftermax: Invalid value for '--seed'"),
+        (["predict", "head.npz", "scores.csv"], "aftermax: head.npz is not there."),
+        (["demo", "--out"], "aftermax: Option '--out' requires an argument"),
+        (["bench"], "aftermax: bench needs --peers"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_refused_in_one_line(arguments, words, tmp_path):
+    assert refused(*arguments, cwd=tmp_path).startswith(words)
+
+
+@pytest.mark.parametrize(("shell", "own"), [("bash", "COMP_WORDS"), ("zsh", "#compdef"), ("fish", "commandline -cp")])
+def test_shells_can_complete_commands_and_options(shell, own):
+    asked = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # else it is for the shell that the tests run in
+    script = run("--show-completion", shell, check=True, env=os.environ | asked).stdout
+    assert "_AFTERMAX_COMPLETE" in script
+    assert own in script
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("aftermax au", "audit"), ("aftermax audit --ht", "--html"), ("aftermax audit --head ", "sph")],
+)
+def test_completion_knows_commands_options_and_values(words, expected):
+    asked = {"_AFTERMAX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert expected in run(env=os.environ | asked).stdout.split()
+
+
+def interrupted(process, library):
+    """Press Ctrl-C once the process has loaded a library; what it says then, and how long it takes."""
+    while library not in Path(f"/proc/{process.pid}/maps").read_text():
+        assert process.poll() is None
+        time.sleep(0.1)
+    time.sleep(1)
+    start = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)
+    return process.returncode, *said, time.perf_counter() - start
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has loaded is asked of Linux")
+@pytest.mark.parametrize(
+    ("arguments", "library"),
+    [(["audit", "-", "--html", "report.html"], "arrow"), (["fit", "s.npz", "-o", "h.npz"], "llvm")],
+)
+def test_ctrl_c_is_one_line_and_exit_code_130_and_nothing_is_left(arguments, library, tmp_path):
+    logits, labels = make_samples(rows=100_000)  # minutes of work
+    np.savez(tmp_path / "s.npz", logits=logits, labels=labels)
+    process = subprocess.Popen(
+        [SCRIPT, *arguments],
+        stdin=-1,
+        stdout=-1,
+        stderr=-1,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # in the background, it is ignored
+    )
+    process.stdin.write(b"a,b,label\n1,2,a\n")
+    process.stdin.flush()
+    code, said, complained, seconds = interrupted(process, library)
+    assert code == 130
+    assert said == b""
+    assert complained.endswith(b"aftermax: interrupted; nothing unfinished is left behind.\n")
+    assert seconds < 10
+    assert [path.name for path in tmp_path.iterdir()] == ["s.npz"]
+
+
+def test_a_reader_that_has_had_enough_is_no_error():
+    started = subprocess.Popen([SCRIPT, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    started.stdout.close()
+    assert started.stderr.read() == b""
+    assert started.wait(timeout=20) == 1
+    started.stderr.close()
+
+
+def test_without_pyarrow_tables_name_what_to_install(tmp_path):
+    (tmp_path / "scores.csv").write_text("a,b,label\n1,2,a\n2,1,b\n")
+    code = (
+        "import sys; sys.modules['pyarrow'] = None; sys.argv = ['aftermax', 'audit', 'scores.csv']\n"
+        "from aftermax._cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "aftermax: .csv and .parquet files need pyarrow: pip install 'aftermax[cli]'\n"
+
+
+def test_an_error_that_nobody_thought_of_is_one_line_too(tmp_path):
+    code = (
+        "import sys; sys.argv = ['aftermax', 'demo']; import aftermax._demo\n"
+        "aftermax._demo.run = lambda folder: {}['x']\n"
+        "from aftermax._cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "aftermax: unexpected KeyError: 'x'. AFTERMAX_DEBUG=1 shows where; please report it.\n"
+
+
+@pytest.mark.parametrize("experiment", ["vmnist", "recipes", "choosing"])
+def test_an_error_is_one_line_and_exit_code_2(experiment, tmp_path):
+    said = refused("reproduce", experiment, "--data", "nowhere", cwd=tmp_path)
+    assert said.startswith("aftermax: MNIST is not in nowhere: no file train-images-idx3-ubyte[.gz]")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("experiment", ["vmnist", "recipes", "choosing"])
+def test_results_are_not_forgotten_before_the_data_is_there(experiment, tmp_path):
+    path = tmp_path / "out" / "outcomes.csv"
+    path.parent.mkdir()
+    path.write_text("results of an hour")
+    assert run("reproduce", experiment, "--again", "--out", "out", "--data", "typo", cwd=tmp_path).returncode == 2
+    assert path.read_text() == "results of an hour"
+
+
+def test_a_traceback_is_there_for_those_who_ask(tmp_path):
+    done = run("reproduce", "vmnist", "--data", "nowhere", cwd=tmp_path, env=os.environ | {"AFTERMAX_DEBUG": "1"})
+    assert "Traceback" in done.stderr
+    assert done.returncode != 0
+
+
+def test_an_unknown_recipe_is_refused_with_those_that_there_are(tmp_path):
+    said = refused("reproduce", "vmnist", "--recipe", "cake", cwd=tmp_path)
+    assert "'cake' is no recipe: choose from adam, rmsprop" in said
+
+
+def test_without_typer_the_command_names_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from aftermax._cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "aftermax: the command needs typer: pip install 'aftermax[cli]'\n"
+
+
+def test_the_demo_prints_its_table_and_writes_table_and_pictures(tmp_path, monkeypatch):
+    """On some rows of one of its three networks, for the sake of time."""
+    monkeypatch.setattr("aftermax._demo.SHIPPED", (500,))
+    whole = load_vmnist(500)
+    monkeypatch.setattr("aftermax._demo.load_vmnist", lambda _: type(whole)(*(rows[:500] for rows in whole)))
+    done = run_here("demo", "--out", "out", cwd=tmp_path, check=True)
+    table = (tmp_path / "out" / "table.md").read_text()
+    assert table in done.stdout
+    error = np.mean(whole.test_logits[:500].argmax(axis=1) != whole.test_labels[:500])
+    assert [cell.strip() for cell in table.splitlines()[2].split("|")][1:3] == ["500", f"{100 * error:.1f} %"]
+    for name in ("response-array.png", "routes.png"):
+        assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")

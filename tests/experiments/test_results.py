@@ -1,0 +1,48 @@
+"""The committed results of the money table, held to what the project set out to reach: what is met stays met."""
+
+import pytest
+
+from experiments.money import Outcome
+from experiments.money_report import Results, near_the_best, targets
+from experiments.records import read_records
+from helpers.samples import ROOT
+
+STRONG = ("densenet40", "lenet5", "resnet20", "resnet56", "vgg16", "wideresnet16", "resnet32", "resnet8", "mnist-cnn")
+
+
+@pytest.fixture(scope="module")
+def results():
+    paths = [ROOT / "results" / name / "outcomes.csv" for name in ("money", "shift")]
+    return Results([outcome for path in paths for outcome in read_records(Outcome, path)])
+
+
+def test_autohead_is_never_significantly_worse_than_softmax_on_strong_networks(results):
+    strong = [one for one in results.of("auto") if one.family == "files" and one.name.endswith(STRONG)]
+    assert len(strong) == len(STRONG)
+    assert not any(one.significantly_worse for one in strong)
+    assert min(one.gain for one in strong) > -0.01
+    assert sum(one.gain for one in strong) > 0
+
+
+def test_autohead_is_seldom_significantly_worse_anywhere(results):
+    assert sum(one.significantly_worse for one in results.of("auto")) <= 0.025 * len(results.of("auto"))
+
+
+def test_autohead_is_ahead_of_the_best_single_peer(results):
+    def mean(method):
+        gains = results.gains(method).values()
+        return sum(gains) / len(gains)
+
+    assert mean("auto") > mean(results.best_peer()) + 0.02
+    assert near_the_best(results) >= 0.8 * len(results.cases)
+
+
+def test_its_probabilities_are_better_than_with_a_temperature(results):
+    assert sum(one.log_loss - one.softmax_log_loss for one in results.of("auto")) < 0
+
+
+def test_the_targets_that_were_missed_are_in_the_table_as_missed(results):
+    text = (ROOT / "results" / "money" / "targets.md").read_text()
+    found = targets(results)
+    assert text.count("**missed**") == sum(not one.met for one in found)
+    assert f"Met: {sum(one.met for one in found)} of {len(found)}." in text

@@ -1,0 +1,14 @@
+"""terminal."""
+
+import io
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+class PlainTerminal(Terminal):
+    encoding = "ascii"

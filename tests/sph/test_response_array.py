@@ -1,0 +1,103 @@
+"""ResponseArray, the paper's D."""
+
+import numpy as np
+import pytest
+
+from aftermax import ResponseArray
+from helpers.samples import make_samples
+
+
+def test_center_and_spreads_of_a_case_worked_by_hand():
+    logits = [[1.0, 0.0], [2.0, 0.0], [6.0, 3.0], [0.0, 5.0], [0.0, 7.0]]
+    array = ResponseArray.fit(logits, [0, 0, 0, 1, 1])
+    np.testing.assert_allclose(array.center, [[3.0, 1.0], [0.0, 6.0]])
+    np.testing.assert_allclose(array.left[0], [np.sqrt((4 + 1) / 2), 1.0])
+    np.testing.assert_allclose(array.right[0], [3.0, 2.0])
+    floor = 1e-6 * np.std([1.0, 2.0, 6.0, 0.0, 0.0])
+    np.testing.assert_allclose(array.left[1], [floor, 1.0])
+    np.testing.assert_allclose(array.right[1], [floor, 1.0])
+    np.testing.assert_array_equal(array.counts, [3, 2])
+
+
+def test_median_as_center():
+    array = ResponseArray.fit([[0.0, 1], [1, 1], [9, 1], [0, 5], [0, 6]], [0, 0, 0, 1, 1], center="median")
+    np.testing.assert_allclose(array.center, [[1.0, 1.0], [0.0, 5.5]])
+    np.testing.assert_allclose(array.right[0, 0], 8.0)
+
+
+def test_the_mean_of_equal_values_is_that_value():
+    logits = np.full((21, 3), 0.1)
+    logits[:, 0] = np.arange(21) % 7
+    array = ResponseArray.fit(logits, np.arange(21) % 3)
+    np.testing.assert_array_equal(array.center[:, 1:], 0.1)
+    np.testing.assert_array_equal(array.left[:, 1:], 1e-6)
+
+
+def test_distances_use_the_spread_of_the_side():
+    array = ResponseArray.fit([[1.0, 0.0], [2.0, 0.0], [6.0, 3.0], [0.0, 5.0], [0.0, 7.0]], [0, 0, 0, 1, 1])
+    distances = array.distances([[6.0, 1.0], [0.0, 6.0]])
+    assert distances.shape == (2, 2, 2)
+    np.testing.assert_allclose(distances[0, 0], [1.0, 0.0])
+    np.testing.assert_allclose(distances[1, 0], [3.0 / np.sqrt(2.5), 2.5])
+    np.testing.assert_allclose(distances[1, 1], [0.0, 0.0])
+
+
+def test_the_window_selects_rows_and_spares_classes_with_too_few():
+    certain, unsure = [9.0, 0.0], [1.0, 0.8]
+    logits = [certain, unsure, unsure, [0.0, 9.0], [0.0, 8.0], [0.2, 0.4]]
+    array = ResponseArray.fit(logits, [0, 0, 0, 1, 1, 1], window_high=0.9)
+    np.testing.assert_array_equal(array.counts, [2, 3])
+    np.testing.assert_allclose(array.center[0], unsure)
+    np.testing.assert_allclose(array.center[1], np.mean(logits[3:], axis=0))
+
+
+def test_both_ends_of_the_window_belong_to_it():
+    even, other = [1.0, 1.0], [3.0, 0.0]
+    logits = [even, [2.0, 2.0], other, [5.0, 5.0], [7.0, 7.0], other]
+    array = ResponseArray.fit(logits, [0, 0, 0, 1, 1, 1], window_low=0.5, window_high=0.5)
+    np.testing.assert_array_equal(array.counts, [2, 2])
+    np.testing.assert_array_equal(array.center, [[1.5, 1.5], [6.0, 6.0]])
+
+
+def test_a_class_without_rows_is_unknown_and_no_one_is_measured_against_it():
+    logits, labels = make_samples(rows=300, size=4)
+    with_all = ResponseArray.fit(logits, labels, classes=range(4))
+    without = ResponseArray.fit(logits[labels != 1], labels[labels != 1], classes=range(4))
+    assert np.isnan(without.center[1]).all()
+    assert np.isnan(without.separation()[1]).all()
+    kept = [0, 2, 3]
+    np.testing.assert_array_equal(without.center[kept], with_all.center[kept])
+    assert np.isfinite(without.separation()[kept]).all()
+    assert np.isnan(without.distances(logits)[:, 1]).all()
+
+
+def test_separation_is_the_median_over_the_others():
+    logits, labels = make_samples(rows=500, size=6)
+    array = ResponseArray.fit(logits, labels)
+    i, j = 2, 4
+    ratios = []
+    for k in (0, 1, 3, 4, 5):
+        higher = array.center[i, j] > array.center[k, j]
+        spreads = (array.left[i, j], array.right[k, j]) if higher else (array.right[i, j], array.left[k, j])
+        ratios.append(abs(array.center[i, j] - array.center[k, j]) / (0.5 * sum(spreads)))
+    np.testing.assert_allclose(array.separation()[i, j], np.median(ratios))
+
+
+@pytest.mark.parametrize("size", [3, 30])
+def test_a_person_can_read_it(size):
+    logits, labels = make_samples(rows=400, size=size)
+    names = np.array([f"class-{i}" for i in range(size)])
+    text = repr(ResponseArray.fit(logits[labels != 1], names[labels[labels != 1]], classes=names))
+    rows = 400 - np.count_nonzero(labels == 1)
+    assert text.startswith(f"ResponseArray: {size} classes x {size} units, described by {rows} rows")
+    assert "class-0" in text
+    assert "unknown" in text
+    assert "nan" not in text
+    assert ("and 20 more" in text) == (size == 30)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_it_cannot_be_changed_by_accident():
+    array = ResponseArray.fit(*make_samples())
+    with pytest.raises(AttributeError):
+        array.center = None

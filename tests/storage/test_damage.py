@@ -1,0 +1,353 @@
+"""Files that are no head files, damaged ones, and ones made to do harm: refused, and never with a crash."""
+
+import io
+import json
+import struct
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aftermax import AutoHead, SPHClassifier, load, save
+from helpers.head_files import answers, assert_same, features_of, weak
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory):
+    """Files with SPH, with a combination with features, and with one that kept softmax, as bytes."""
+    logits, labels = weak()
+    heads = [
+        SPHClassifier(certainty=1.0, veto_distance=3.0).fit(logits, labels),
+        AutoHead(cv=2).fit(logits, labels, features_of(labels)),
+        AutoHead(alpha=0.0, class_weight={1: 2.0}, cv=2).fit(logits, labels),
+    ]
+    path = tmp_path_factory.mktemp("heads") / "head"
+    found = []
+    for head in heads:
+        save(head, path)
+        found.append(path.read_bytes())
+    return found
+
+
+# ---- what is no head file --------------------------------------------------------------------------------------------
+
+
+def refused(content, tmp_path):
+    """What load says to these bytes."""
+    path = tmp_path / "some head"
+    path.write_bytes(content)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        load(path)
+    assert str(caught.value).startswith(str(path))
+    return str(caught.value).removeprefix(f"{path} ")
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def repacked(content, members=None, described=None, drop=(), method=zipfile.ZIP_STORED):
+    """The file with other members, or another description."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        inside = {name: archive.read(name) for name in archive.namelist() if name not in drop}
+    if described is not None:
+        inside["head.json"] = json.dumps(json.loads(inside["head.json"]) | described).encode()
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, data in [*inside.items(), *(members or {}).items()]:
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+def with_array(content, name, array):
+    """The file with another array, declared as it is."""
+    file = io.BytesIO()
+    np.save(file, array)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        declared = json.loads(archive.read("head.json"))["arrays"]
+    declared[name] = {"dtype": array.dtype.str, "shape": list(array.shape), "by_columns": False}
+    return repacked(content, {f"{name}.npy": file.getvalue()}, {"arrays": declared}, drop=[f"{name}.npy"])
+
+
+@pytest.fixture
+def content(contents):
+    """A file with SPH."""
+    return contents[0]
+
+
+def test_a_file_that_is_not_there_is_not_found(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "head")
+
+
+@pytest.mark.parametrize(
+    ("foreign", "what"),
+    [
+        (b"", "is empty. Save the head again"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "is no head file. Pass a file that aftermax.save or 'aftermax fit' wrote."),
+        (b"PK", "is no head file. "),
+        (
+            npz(logits=np.ones((3, 2)), labels=np.zeros(3)),
+            "is no head file: it is an archive of labels.npy, logits.npy.",
+        ),
+        (npz(**{f"a{n}": np.ones(1) for n in range(80)}), "is no head file: it is an archive of more than 64 files."),
+    ],
+)
+def test_files_of_other_kinds_are_told(foreign, what, tmp_path):
+    assert refused(foreign, tmp_path).startswith(what)
+
+
+def test_a_newer_format_asks_for_a_newer_aftermax(content, tmp_path):
+    assert refused(repacked(content, described={"format_version": 2}), tmp_path) == (
+        "was made by a newer aftermax (format 2; this one reads up to 1): upgrade aftermax."
+    )
+    for version in (0, "1", True, None, 1.0):
+        assert "format_version is" in refused(repacked(content, described={"format_version": version}), tmp_path)
+    assert "of another kind" in refused(repacked(content, described={"format": "a tail"}), tmp_path)
+
+
+def test_a_damaged_file_says_so(content, tmp_path):
+    assert refused(content[:-1], tmp_path).startswith("is damaged: its end is missing. Save the head again")
+    assert "its end is missing" in refused(content + b"more", tmp_path)
+    flipped = content.replace(b"temperature", b"temperaturf")
+    assert "Bad CRC-32" in refused(flipped, tmp_path)
+
+
+# ---- what someone may have put into it -------------------------------------------------------------------------------
+
+
+def test_pickles_are_never_opened(content, tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (pytest.fail, ("a pickle was opened",))
+
+    file = io.BytesIO()
+    np.save(file, np.array([Trap()] * 3), allow_pickle=True)
+    member = {"counts.npy": file.getvalue()}
+    assert "counts.npy" in refused(repacked(content, member, drop=["counts.npy"]), tmp_path)
+    objects = {"counts": {"dtype": "|O", "shape": [3], "by_columns": False}}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        declared = json.loads(archive.read("head.json"))["arrays"]
+    told = repacked(content, member, {"arrays": declared | objects}, drop=["counts.npy"])
+    assert "counts.npy is of type '|O'" in refused(told, tmp_path)
+
+
+def test_nothing_grows_when_it_is_read(content, tmp_path):
+    assert "is compressed" in refused(repacked(content, method=zipfile.ZIP_DEFLATED), tmp_path)
+    locked = bytearray(content)
+    locked[content.index(b"PK\x01\x02") + 8] |= 1
+    assert "head.json is compressed or encrypted" in refused(bytes(locked), tmp_path)
+    bomb = repacked(content, {"head.json": b" " * (2**24 + 1)}, drop=["head.json"])
+    assert "head.json is larger than 16,777,216 bytes" in refused(bomb, tmp_path)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        declared = json.loads(archive.read("head.json"))["arrays"]
+    vast = {"center": {"dtype": "<f8", "shape": [2**40, 3], "by_columns": False}}
+    assert "center.npy has" in refused(repacked(content, described={"arrays": declared | vast}), tmp_path)
+    end = bytearray(content)
+    end[-10:-6] = struct.pack("<L", 2**31)
+    assert "archive of more than 64 files" in refused(bytes(end), tmp_path)
+
+
+def test_a_file_may_not_promise_more_than_it_holds(content, tmp_path):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        place = content.rindex(b"PK\x01\x02", 0, content.rindex(b"trusted.npy"))
+        assert archive.getinfo("trusted.npy").file_size < 300
+    more = bytearray(content)
+    more[place + 20 : place + 28] = struct.pack("<LL", 2**30, 2**30)
+    assert "larger than" in refused(bytes(more), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../out.npy", "a/b.npy", "Ünknown.npy", "run.py", "more.npy"])
+def test_strange_members_are_refused(name, content, tmp_path):
+    assert "the files in it are not those that head.json names" in refused(repacked(content, {name: b"data"}), tmp_path)
+
+
+def test_members_that_are_missing_twice_there_or_of_no_use_are_refused(content, tmp_path):
+    assert "not those that head.json names" in refused(repacked(content, drop=["center.npy"]), tmp_path)
+    with pytest.warns(UserWarning, match="Duplicate"):
+        twice = repacked(content, {"center.npy": b""})
+    assert "not those that head.json names" in refused(twice, tmp_path)
+    assert "do not belong to such a head: more" in refused(with_array(content, "more", np.ones(3)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "what"),
+    [
+        ("center", np.ones((3, 4)), "the array center has shape (3, 4): (3, 3) is needed"),
+        ("center", np.ones(9), "the array center has shape (9,): (3, 3) is needed"),
+        ("center", np.ones((3, 3), dtype=np.float32), "the array center is of type float32: float64 is needed"),
+        ("center", np.full((3, 3), np.nan), "the array center holds values that are not finite"),
+        ("left", np.zeros((3, 3)), "the array left holds values that are too low"),
+        ("right", np.full((3, 3), np.inf), "the array right holds values that are not finite"),
+        ("counts", np.array([1, -1, 3]), "the array counts holds values that are too low"),
+        ("weights", np.full((3, 3), -1.0), "the array weights holds values that are too low"),
+        ("separation", np.full((3, 3), -1.0), "the array separation holds values that are too low"),
+        ("trusted", np.ones(3), "the array trusted is of type float64: bool is needed"),
+        ("trusted", np.array([0, 1, 2], dtype=np.uint8).view(bool), "trusted.npy holds what is neither true nor false"),
+        ("classes", np.array([1, 1, 2]), "the array classes has a class twice"),
+        ("classes", np.array([1.0, np.nan, 2.0]), "the array classes has a class twice, or one that is no number"),
+        ("classes", np.array([1]), "the array classes is no list of at least two classes"),
+        ("classes", np.array([2**30] * 3, dtype="<u4").view("<U1"), "the array classes holds what is no text"),
+        ("classes", np.arange(4), "the array counts has shape (3,): (4,) is needed"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(name, array, what, content, tmp_path):
+    assert what in refused(with_array(content, name, array), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "what"),
+    [
+        ("logits_reach", lambda array: array[:-1], "logits_reach has shape (4, 120): (5, any) is needed"),
+        ("logits_axes", lambda array: array[:-1], "logits_axes has shape (2, 3): (3, any) is needed"),
+        ("features_axes", lambda array: array[:, :-1], "features_reach has shape (4, 120): (3, any) is needed"),
+        ("logits_coefficients", lambda array: array[:, 1:], "has shape (1, 119, 3): (any, 120, 3) is needed"),
+        ("features_used", lambda array: array[1:], "features_used has shape (1,): (2,) is needed"),
+        ("logits_linear", lambda array: array[1:], "logits_linear has shape (2, 3): (3, 3) is needed"),
+        ("logits_factors", lambda array: array[1:], "logits_factors has 2 covariances: 1 or 3 are possible"),
+        ("logits_means", lambda array: array[1:], "logits_means has shape (2, 3): (3, 3) is needed"),
+    ],
+)
+def test_arrays_of_a_combination_that_do_not_fit_are_refused(name, change, what, contents, tmp_path):
+    with np.load(io.BytesIO(contents[1])) as arrays:
+        array = np.ascontiguousarray(change(arrays[name]))
+    assert what in refused(with_array(contents[1], name, array), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("which", "way", "value", "what"),
+    [
+        (0, ("certainty",), 1.5, "certainty is 1.5, which it cannot be"),
+        (0, ("veto_count",), 0, "veto_count is 0: a whole number of at least 1 is needed"),
+        (0, ("veto_count",), 2.0, "veto_count is 2.0: a whole number of at least 1 is needed"),
+        (0, ("distance_power",), 10**400, "distance_power is inf, which it cannot be"),
+        (1, ("temperature",), 0, "temperature is 0.0, which it cannot be"),
+        (1, ("width_of_features",), None, "the source of a look is 'features', which is not known"),
+        (1, ("head", "looks", 0, "depth"), -1.0, "depth is -1.0, which it cannot be"),
+        (1, ("head", "looks", 0, "gaussian_floor"), 2, "gaussian_floor is 2.0, which it cannot be"),
+        (1, ("head", "looks", 1, "source"), "logits", "the array logits_axes is missing"),
+        (1, ("candidates", 1, "name"), "softmax", "candidates has some twice, or lacks softmax or the one that is"),
+        (1, ("candidates",), [], "candidates has some twice, or lacks softmax or the one that is chosen"),
+    ],
+)
+def test_descriptions_that_do_not_fit_are_refused(which, way, value, what, contents, tmp_path):
+    with zipfile.ZipFile(io.BytesIO(contents[which])) as archive:
+        described = json.loads(archive.read("head.json"))
+    inner = described["fitted"]
+    for key in way[:-1]:
+        inner = inner[key]
+    assert inner[way[-1]] != value
+    inner[way[-1]] = value
+    assert what in refused(repacked(contents[which], described=described), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (b"{", "is damaged: Expecting property name"),
+        (b"\xff", "is damaged: 'utf-8' codec"),
+        (b"[]", "is no head file: its head.json is of another kind"),
+        (b'{"a": 1, "a": 2}', "is damaged: head.json has a field twice"),
+        (b'{"a": NaN}', "is damaged: head.json holds NaN"),
+        (b"[" * 100_000, "is damaged: maximum recursion depth exceeded"),
+    ],
+)
+def test_json_that_is_none_is_refused(text, what, content, tmp_path):
+    assert refused(repacked(content, {"head.json": text}, drop=["head.json"]), tmp_path).startswith(what)
+
+
+# ---- chance and malice -----------------------------------------------------------------------------------------------
+
+
+def outcome(content, tmp_path):
+    """The head in these bytes, or None if load refuses them; anything else is a failure."""
+    path = tmp_path / "head"
+    path.write_bytes(content)
+    try:
+        return load(path)
+    except ValueError as error:
+        told = str(error)
+    assert told.startswith(str(path))
+    return None
+
+
+@given(st.data())
+def test_damage_is_noticed_or_no_matter(contents, tmp_path_factory, data):
+    whole = data.draw(st.sampled_from(contents))
+    content = bytearray(whole)
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, len(content) - 1) | st.integers(max(0, len(content) - 1500), len(content) - 1))
+        content[place] ^= 1 << data.draw(st.integers(0, 7))
+    start, length = data.draw(st.integers(0, len(content))), data.draw(st.integers(0, 40))
+    if data.draw(st.booleans()):
+        del content[start : start + length]
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content))) :]
+    folder = tmp_path_factory.mktemp("damaged")
+    head = outcome(bytes(content), folder)
+    if head is not None:
+        assert_same(outcome(whole, folder), head)
+
+
+def places_in(value, path=()):
+    """The path to every value in JSON."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, item in items for place in places_in(item, (*path, key)))]
+
+
+ODD = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5)
+    | st.sampled_from([10**400, 2**63, -1, 0, {"number": "nan"}, {"number": "inf"}, {"number": 1}, {"number": []}]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@given(st.data())
+def test_whatever_a_description_says_it_is_refused_or_answers(contents, tmp_path_factory, data):
+    content = data.draw(st.sampled_from(contents))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        described = json.loads(archive.read("head.json"))
+    *way, last = data.draw(st.sampled_from(places_in(described)[1:]))
+    inner = described
+    for key in way:
+        inner = inner[key]
+    if data.draw(st.booleans()):
+        inner[last] = data.draw(ODD)
+    else:
+        del inner[last]
+    answer_if_loaded(repacked(content, {"head.json": json.dumps(described)}, drop=["head.json"]), tmp_path_factory)
+
+
+@given(st.data())
+def test_whatever_is_in_the_arrays_they_are_refused_or_answer(contents, tmp_path_factory, data):
+    content = data.draw(st.sampled_from(contents))
+    with np.load(io.BytesIO(content)) as arrays:
+        name = data.draw(st.sampled_from([name for name in arrays if name != "head.json"]))
+        array = arrays[name]
+    if array.dtype.kind == "f":
+        array.flat[data.draw(st.integers(0, array.size - 1))] = data.draw(st.floats())
+    elif data.draw(st.booleans()):
+        array = data.draw(
+            st.sampled_from([array[:-1], array[:0], array.astype(np.uint8), array[:, None], -array.astype(int)])
+        )
+    else:
+        array = np.roll(array, 1, axis=0)
+    answer_if_loaded(with_array(content, name, array), tmp_path_factory)
+
+
+def answer_if_loaded(content, tmp_path_factory):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        head = outcome(content, tmp_path_factory.mktemp("odd"))
+        if head is not None and getattr(head, "_width", 2) in (2, None):
+            assert len(answers(head, rows=20)[0]) == 20

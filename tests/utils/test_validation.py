@@ -1,0 +1,270 @@
+"""Bad input: each gets an error (or a warning) that says what was wrong, where, and what to do."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import softmax
+
+from aftermax import ResponseArray, SPHClassifier
+from helpers.samples import make_samples
+
+LOGITS, LABELS = make_samples(rows=100, size=4)
+
+
+@pytest.mark.parametrize("method", ["fit", "predict", "predict_proba", "route"])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_values_that_are_not_finite_are_refused_with_their_place(method, value, word):
+    bad = LOGITS.copy()
+    bad[17, 2] = value
+    head = SPHClassifier()
+    with pytest.raises(ValueError, match=rf"logits contain {word}.* at row 17, column 2.*Drop such rows"):
+        head.fit(bad, LABELS) if method == "fit" else getattr(head.fit(LOGITS, LABELS), method)(bad)
+
+
+def test_the_place_of_a_bad_value_is_right_in_a_later_chunk():
+    bad = np.zeros((200_000, 4), dtype=np.float32)
+    bad[150_000, 1] = bad[199_999, 0] = np.nan
+    with pytest.raises(ValueError, match="at row 150000, column 1"):
+        SPHClassifier().fit(LOGITS, LABELS).predict(bad)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "route"])
+def test_another_width_than_in_fit_is_refused(method):
+    head = SPHClassifier().fit(LOGITS, LABELS)
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 .*in the order of classes_"):
+        getattr(head, method)(LOGITS[:, :3])
+
+
+def test_no_rows_are_refused():
+    with pytest.raises(ValueError, match=r"logits have no rows.*pass at least one"):
+        SPHClassifier().fit(LOGITS[:0], LABELS[:0])
+    with pytest.raises(ValueError, match="logits have no rows"):
+        SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[:0])
+
+
+def test_a_single_column_is_refused_with_what_to_do_for_a_binary_model():
+    with pytest.raises(ValueError, match=r"1 column.*numpy.column_stack\(\[-z / 2, z / 2\]\)"):
+        SPHClassifier().fit(LOGITS[:, :1], LABELS)
+
+
+def test_a_flat_array_is_refused_with_what_to_do_for_a_row_and_for_a_binary_model():
+    with pytest.raises(ValueError, match=r"got 1D array.*numpy.column_stack.*row.reshape\(1, -1\)"):
+        SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[0])
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        SPHClassifier().fit(LOGITS[:, 0].tolist(), LABELS)
+
+
+def test_of_labels_that_are_no_class_the_stray_ones_are_named():
+    labels = np.array([*"abcd"] * 25)
+    labels[7] = "B"
+    for columns, classes in ((LOGITS, list("abcd")), (pd.DataFrame(LOGITS, columns=list("abcd")), None)):
+        with pytest.raises(ValueError, match=r"of the labels but not 'B': |^labels hold 'B', not among the classes"):
+            SPHClassifier(classes=classes).fit(columns, labels)
+
+
+def test_one_class_only_is_refused():
+    with pytest.raises(ValueError, match="labels hold one class only, 2: at least two classes need rows"):
+        SPHClassifier().fit(LOGITS, np.full(100, 2))
+    for classes in (None, list("abcd")):
+        with pytest.raises(ValueError, match="labels hold one class only, 'a'"):
+            SPHClassifier(classes=classes).fit(LOGITS, np.full(100, "a"))
+
+
+@pytest.mark.parametrize("labels", [LABELS + 1, LABELS - 1, np.where(LABELS == 2, 7, LABELS)])
+def test_labels_outside_named_columns_are_refused(labels):
+    with pytest.raises(ValueError, match=r"labels hold (4|-1|7), not among the classes of the columns \(0, 1, 2, 3\)"):
+        SPHClassifier(classes=range(4)).fit(LOGITS, labels)
+
+
+def test_more_classes_than_columns_are_refused():
+    labels = LABELS.copy()
+    labels[0] = -1
+    with pytest.raises(ValueError, match=r"5 classes but logits have 4 columns.*drop.*The rarest labels are -1, "):
+        SPHClassifier().fit(LOGITS, labels)
+
+
+def test_fewer_names_than_columns_ask_for_classes():
+    with pytest.raises(ValueError, match=r"4 columns but labels hold 3 classes.*with classes=\[...\]"):
+        SPHClassifier().fit(LOGITS, np.array(["a", "b", "c", "a"])[LABELS])
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (range(3), r"classes has shape \(3,\) but logits have 4 columns"),
+        ([[0, 1, 2, 3]], r"classes has shape \(1, 4\)"),
+        ("abcd", r"classes has shape \(\) .* pass a list that names the class of each column"),
+        ([0, 1, 2, 2], "classes names 2 more than once"),
+    ],
+)
+def test_classes_must_name_each_column_once(classes, message):
+    with pytest.raises(ValueError, match=message):
+        SPHClassifier(classes=classes).fit(LOGITS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (None, "requires y to be passed, but the target y is None"),
+        (LABELS[:-1], "logits have 100 rows but there are 99 labels"),
+        (np.where(np.arange(100) == 9, np.nan, LABELS), "contains NaN or None at row 9: drop the rows"),
+        ([None, *LABELS[1:].tolist()], "contains NaN or None at row 0"),
+        (LABELS + 0.37, "Unknown label type: .* at row 0 is no class"),
+        (np.where(np.arange(100) == 9, np.inf, LABELS), "Unknown label type: inf at row 9 is no class"),
+        (pd.Series(["a", "b", pd.NA, "d"] * 25, dtype="string"), "contains NaN or None at row 2"),
+        (np.array([1, "a"] * 50, dtype=object), "labels mix int, str. Make them all strings"),
+        (np.eye(4)[LABELS], r"1d array.*one-hot labels pass labels.argmax\(axis=1\)"),
+    ],
+)
+def test_labels_that_are_none_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        SPHClassifier().fit(LOGITS, labels)
+
+
+def test_columns_in_another_order_than_the_labels_are_warned_of():
+    logits, labels = make_samples(rows=200, size=4, home=4.0)
+    names = np.array(["3", "10", "2", "1"])[labels]
+    hint = r"agrees with the label in only \d+% of the rows; it would in 9\d% if .* another order.*with classes=\[...\]"
+    with pytest.warns(UserWarning, match=hint):
+        SPHClassifier().fit(logits, names)
+    with pytest.warns(UserWarning, match=hint):
+        ResponseArray.fit(logits, names)
+    SPHClassifier(classes=["3", "10", "2", "1"]).fit(logits, names)
+
+
+def test_a_column_that_is_no_response_is_warned_of():
+    logits, labels = make_samples(rows=200, size=4)
+    with_number = np.column_stack([logits, 1000 + np.arange(200)])
+    with pytest.warns(UserWarning, match="agrees with the label in only .*; chance alone would in 20%"):
+        SPHClassifier().fit(with_number, labels)
+
+
+def test_a_weak_model_and_noise_are_not_warned_of():
+    for seed in range(20):
+        logits, labels = make_samples(seed, rows=100, size=5, home=1.5, noise=2.0)
+        SPHClassifier().fit(logits, labels)
+        SPHClassifier().fit(np.random.default_rng(seed).normal(size=logits.shape), labels)
+
+
+def test_headings_that_name_some_labels_only_are_refused():
+    frame = pd.DataFrame(LOGITS, columns=["d", "a", "b", "sea"])
+    with pytest.raises(ValueError, match=r"headings .* name some of the labels but not 'c'.*rename.*classes=\[...\]"):
+        SPHClassifier().fit(frame, np.array(list("abcd"))[LABELS])
+
+
+def test_headings_that_contradict_classes_are_refused():
+    frame = pd.DataFrame(LOGITS, columns=list("dabc"))
+    with pytest.raises(ValueError, match=r"classes=\('a', 'b', 'c', 'd'\) .* headings .*'d', 'a', 'b', 'c'"):
+        SPHClassifier(classes=list("abcd")).fit(frame, np.array(list("abcd"))[LABELS])
+
+
+def test_more_classes_than_half_the_rows_are_nothing_to_warn_of():
+    logits, labels = make_samples(rows=30, size=25)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SPHClassifier(classes=range(25)).fit(logits, labels)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_probabilities_passed_as_logits_are_warned_of(dtype):
+    probabilities = softmax(LOGITS, axis=1).astype(dtype)
+    hint = r"look like probabilities.*before softmax.*numpy.log\(numpy.clip\(p, 1e-12, None\)\)"
+    with pytest.warns(UserWarning, match=hint):
+        head = SPHClassifier().fit(probabilities, LABELS)
+    for method in (head.predict, head.predict_proba, head.route):
+        with pytest.warns(UserWarning, match=hint) as caught:
+            method(probabilities)
+        assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=hint):
+        ResponseArray.fit(probabilities, LABELS)
+
+
+@pytest.mark.parametrize(("whole", "digits"), [(1, 3), (1, 2), (100, 1), (100, 0)])
+def test_rounded_probabilities_and_percentages_are_warned_of(whole, digits):
+    rounded = (whole * softmax(LOGITS, axis=1)).round(digits)
+    assert np.abs(rounded.sum(axis=1) - whole).max() > 0
+    with pytest.warns(UserWarning, match="look like probabilities"):
+        SPHClassifier().fit(rounded, LABELS)
+
+
+def test_single_rows_are_warned_of_only_if_they_sum_to_one_exactly():
+    head = SPHClassifier().fit(LOGITS, LABELS)
+    head.predict([[0.1, 0.2, 0.3, 0.41]])
+    with pytest.warns(UserWarning, match="look like probabilities"):
+        head.predict([[0.1, 0.2, 0.3, 0.4]])
+
+
+def test_the_logarithm_of_probabilities_is_not_warned_of():
+    SPHClassifier().fit(np.log(softmax(LOGITS, axis=1)), LABELS)
+
+
+def test_a_few_logits_that_happen_to_sum_to_one_are_not_warned_of():
+    head = SPHClassifier().fit(LOGITS, LABELS)
+    rows = LOGITS.copy()
+    rows[3] = [0.1, 0.2, 0.3, 0.4]
+    head.predict(rows)
+
+
+def test_rows_within_0_and_1_that_do_not_sum_to_one_are_not_warned_of():
+    SPHClassifier().fit(softmax(LOGITS, axis=1) * 0.9, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"certainty": 1.5}, "certainty=1.5 is out of range: choose a number in [0, 1]"),
+        ({"certainty": -0.1}, "certainty=-0.1 is out of range"),
+        ({"certainty": np.nan}, "certainty=nan is not a number"),
+        ({"certainty": "high"}, "certainty='high' is not a number: choose one in [0, 1]"),
+        ({"certainty": True}, "certainty=True is not a number"),
+        ({"window_low": 0.8, "window_high": 0.2}, "window_low=0.8 is above window_high=0.2"),
+        ({"window_low": None}, "window_low=None is not a number"),
+        ({"window_high": 95}, "window_high=95 is out of range"),
+        ({"center": "mode"}, 'center=\'mode\' is not known: use "mean" or "median"'),
+        ({"min_separation": -1.0}, "min_separation=-1.0 is out of range: choose a number in [0, inf]"),
+        ({"weight_power": -1.0}, "weight_power=-1.0 is out of range"),
+        ({"weight_power": np.inf}, "weight_power=inf is out of range: choose a number in [0, inf)"),
+        ({"veto_distance": -1.0}, "veto_distance=-1.0 is out of range"),
+        ({"veto_count": 0}, "veto_count=0 is not possible: choose a whole number (an int) of at least 1"),
+        ({"veto_count": 1.5}, "veto_count=1.5 is not possible"),
+        ({"min_gain": 1.1}, "min_gain=1.1 is out of range: choose a number in [-1, 1]"),
+        ({"distance_power": -2.0}, "distance_power=-2.0 is out of range"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        SPHClassifier(**settings).fit(LOGITS, LABELS)
+
+
+def test_a_window_may_reach_beyond_what_a_certainty_can_be():
+    wide = SPHClassifier(window_low=-0.2, window_high=1.1).fit(LOGITS, LABELS)
+    np.testing.assert_array_equal(wide.weights_, SPHClassifier().fit(LOGITS, LABELS).weights_)
+
+
+def test_logits_too_large_to_average_are_refused():
+    with pytest.raises(ValueError, match=r"too large to average: the largest is 1e\+308.*numpy.clip"):
+        SPHClassifier().fit(np.where(LOGITS > 0, 1e308, -1e308), LABELS)
+    with pytest.raises(ValueError, match="too large to average"):
+        SPHClassifier().fit(np.where(np.eye(4)[LABELS] > 0, 1e200, -1e200), LABELS)
+
+
+def test_logits_masked_with_the_least_float32_are_fine():
+    masked = LOGITS.astype(np.float32)
+    masked[LABELS == 0, 3] = np.finfo(np.float32).min
+    head = SPHClassifier().fit(masked, LABELS)
+    assert np.isfinite(head.weights_).all()
+    assert np.isfinite(head.predict_proba(masked)).all()
+
+
+def test_response_array_refuses_the_same():
+    with pytest.raises(ValueError, match="center='mode'"):
+        ResponseArray.fit(LOGITS, LABELS, center="mode")
+    with pytest.raises(ValueError, match="is above window_high"):
+        ResponseArray.fit(LOGITS, LABELS, window_low=0.9, window_high=0.1)
+    with pytest.raises(ValueError, match="NaN"):
+        ResponseArray.fit(np.full((4, 4), np.nan), [0, 1, 2, 3])
+    with pytest.raises(ValueError, match="logits have 3 columns but the response array has 4 units"):
+        ResponseArray.fit(LOGITS, LABELS).distances(LOGITS[:, :3])
