@@ -267,7 +267,7 @@ def test_warnings_are_in_what_was_found_once_each_and_in_plain_words_also_where_
     about_probabilities, about_few = found.warnings
     assert about_probabilities.startswith("logits look like probabilities: ")
     assert about_probabilities.endswith("if all you have is probabilities p, pass their logarithms.")
-    assert about_few.startswith("Fewer than 10 labelled rows: 'ant'. ")
+    assert about_few.startswith("Fewer than 10 labelled samples: 'ant'. ")
     assert "and the gain cannot see it" in about_few
     assert found.to_dict()["warnings"] == list(found.warnings)
     assert str(found).splitlines()[2:4] == [f"Mind: {about_probabilities}", f"Mind: {about_few}"]

@@ -309,7 +309,7 @@ def test_rows_are_passed_on_untouched():
 # ---- labels and heads ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled rows. 'four', 'zero':UserWarning")
+@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled samples. 'four', 'zero':UserWarning")
 @pytest.mark.parametrize("head", [AutoHead(cv=2), SPHClassifier(), QUICK])
 def test_labelled_rows_may_lack_a_class_that_the_model_knows(model, head):
     val = VAL[~np.isin(Y[VAL], (0, 4))]
