@@ -45,6 +45,7 @@ TABLES = [
 TABLES_OF_README = ["results/demo/table.md", "results/shift/summary.md"]
 NOT_RUN = ("pip install ", "make ", "python -m experiments ", "aftermax --install-completion")
 RUN = ("python", "bash")
+TERMS = ("hyperparameter", "out-of-fold", "leave-one-out", "Nystroem", "RBF", "whitening", "overfit")
 
 # Runs the blocks of a page; a failure names the page and the line. Writes the output of each block as JSON.
 RUNNER = """
@@ -220,7 +221,7 @@ def test_every_command_is_explained():
         assert f"aftermax {name}" in TEXTS["command-line.md"]
 
 
-@pytest.mark.parametrize("term", "hyperparameter out-of-fold leave-one-out Nystroem RBF whitening overfit".split())
+@pytest.mark.parametrize("term", TERMS)
 def test_the_docs_name_the_methods_as_the_literature_does(term):
     assert any(term.lower() in text.lower() for text in TEXTS.values())
 
