@@ -101,13 +101,13 @@ class Vendor:
 
 def test_a_model_needs_classes_and_predict_proba_only():
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(200, 1))
-    labels = np.where(rows[:, 0] > 0.5, "yes", "no")
-    better = PostHocClassifier(Vendor(), AutoHead(cv=2)).fit(rows, labels)
+    samples = rng.normal(size=(200, 1))
+    labels = np.where(samples[:, 0] > 0.5, "yes", "no")
+    better = PostHocClassifier(Vendor(), AutoHead(cv=2)).fit(samples, labels)
     assert not better.refitted_
-    assert better.score(rows, labels) > 0.95 > np.mean((rows[:, 0] > 0) == (labels == "yes"))
+    assert better.score(samples, labels) > 0.95 > np.mean((samples[:, 0] > 0) == (labels == "yes"))
     assert not hasattr(better, "n_features_in_")
-    assert cross_val_score(PostHocClassifier(Vendor(), QUICK), rows, labels, cv=3).min() > 0.9
+    assert cross_val_score(PostHocClassifier(Vendor(), QUICK), samples, labels, cv=3).min() > 0.9
 
 
 def test_lightgbm_fitted_and_not():
@@ -134,15 +134,15 @@ def net():
 
 
 def test_skorch_fitted_and_not():
-    rows = X.astype(np.float32)
-    unfitted = PostHocClassifier(net(), QUICK, cv=2).fit(rows[VAL], Y[VAL])
+    samples = X.astype(np.float32)
+    unfitted = PostHocClassifier(net(), QUICK, cv=2).fit(samples[VAL], Y[VAL])
     assert unfitted.refitted_
-    model = net().fit(rows[TRAIN], Y[TRAIN])
+    model = net().fit(samples[TRAIN], Y[TRAIN])
     weights = [value.clone() for value in model.module_.parameters()]
-    better = PostHocClassifier(model, QUICK).fit(rows[VAL], Y[VAL])
+    better = PostHocClassifier(model, QUICK).fit(samples[VAL], Y[VAL])
     assert (better.refitted_, better.response_method_) == (False, "predict_proba")
     assert all(torch.equal(*pair) for pair in zip(weights, model.module_.parameters(), strict=True))
-    assert better.score(rows[TEST], Y[TEST]) > model.score(rows[TEST], Y[TEST])
+    assert better.score(samples[TEST], Y[TEST]) > model.score(samples[TEST], Y[TEST])
 
 
 def test_a_pipeline_before_it_and_inside_it():
@@ -177,6 +177,6 @@ def test_samples_are_passed_on_unchanged():
 
 def test_samples_that_the_model_refuses_are_refused(model):
     better = PostHocClassifier(model, QUICK).fit(X[VAL], Y[VAL])
-    for rows, message in ((X[:5, :9], "9 features"), (X[:0], "0 sample"), (X[:5] * np.nan, "NaN")):
+    for samples, message in ((X[:5, :9], "9 features"), (X[:0], "0 sample"), (X[:5] * np.nan, "NaN")):
         with pytest.raises(ValueError, match=message):
-            better.predict(rows)
+            better.predict(samples)

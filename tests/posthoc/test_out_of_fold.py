@@ -15,17 +15,17 @@ from helpers.digits import NAMES, QUICK, TEST, TRAIN, VAL, X, Y
 
 @pytest.mark.parametrize("cv", [None, 3, KFold(4, shuffle=True, random_state=0)])
 def test_an_estimator_that_is_not_fitted_is_fitted_here_and_the_head_on_out_of_fold_logits(cv):
-    rows, labels = X[VAL], NAMES[Y[VAL]]
+    samples, labels = X[VAL], NAMES[Y[VAL]]
     estimator = RidgeClassifier()
-    better = PostHocClassifier(estimator, QUICK, cv=cv).fit(rows, labels)
+    better = PostHocClassifier(estimator, QUICK, cv=cv).fit(samples, labels)
     assert better.refitted_
     assert not hasattr(estimator, "classes_")
     splitter = StratifiedKFold(cv or 5) if cv is None or isinstance(cv, int) else cv
-    logits = np.empty((len(rows), 10))
-    for train, test in splitter.split(rows, labels):
-        logits[test] = RidgeClassifier().fit(rows[train], labels[train]).decision_function(rows[test])
+    logits = np.empty((len(samples), 10))
+    for train, test in splitter.split(samples, labels):
+        logits[test] = RidgeClassifier().fit(samples[train], labels[train]).decision_function(samples[test])
     np.testing.assert_array_equal(better.head_.theta_, clone(QUICK).fit(logits, labels).theta_)
-    np.testing.assert_array_equal(better.estimator_.coef_, RidgeClassifier().fit(rows, labels).coef_)
+    np.testing.assert_array_equal(better.estimator_.coef_, RidgeClassifier().fit(samples, labels).coef_)
     np.testing.assert_array_equal(better.classes_, np.sort(NAMES))
 
 
