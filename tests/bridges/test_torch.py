@@ -277,6 +277,8 @@ def test_objects_that_are_not_fitted_heads_are_refused():
         Head.from_fitted(AutoHead())
     with pytest.raises(TypeError, match="LogisticRegression cannot be exported: pass a fitted AutoHead"):
         Head.from_fitted(LogisticRegression())
+    with pytest.raises(TypeError, match=r"Head got a SPHClassifier: create the module with Head.from_fitted\(head\)"):
+        Head(fitted("vetoes"))
     for path in ("head.npz", Path("head.npz")):
         with pytest.raises(TypeError, match=r"head is a path: load it first, aftermax.load\('head.npz'\)"):
             Head.from_fitted(path)

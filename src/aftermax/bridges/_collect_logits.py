@@ -157,10 +157,14 @@ def _logits_in(output: Any) -> Tensor:
             f"The model returned a {type(logits).__name__}: wrap it in a module that returns its logits as a tensor."
         )
     if logits.ndim != 2:
+        advice = (
+            "If the loader yields single samples, pass batches: a DataLoader, or [inputs]. If the model has a single "
+            "output z for two classes, wrap it in a module that returns torch.stack([-z / 2, z / 2], dim=1)."
+            if logits.ndim == 1
+            else "Wrap the model in a module that returns one vector of logits per label."
+        )
         raise ValueError(
-            f"The model returned logits of shape {tuple(logits.shape)}, but (n_samples, n_classes) is needed. Wrap it "
-            "in a module that returns one vector of logits per label; if it has a single output z for two classes, "
-            "return torch.stack([-z / 2, z / 2], dim=1)."
+            f"The model returned logits of shape {tuple(logits.shape)}, but (n_samples, n_classes) is needed. {advice}"
         )
     return logits
 

@@ -75,6 +75,8 @@ class Head(nn.Module):
 
     def __init__(self, formula: Formula) -> None:
         super().__init__()
+        if not isinstance(formula, Formula):
+            raise TypeError(f"Head got a {type(formula).__name__}: create the module with Head.from_fitted(head).")
         self.classes: NDArray[Any] = formula.classes
         self.width = formula.width
         self.plan = formula.plan
