@@ -39,7 +39,7 @@ def test_networks_in_other_precisions(sph, logits, dtype):
 
 
 def test_a_network_that_ends_in_softmax_is_refused_unless_its_probabilities_are_named(sph, logits, tmp_path):
-    message = "comes from a Softmax, but the head needs logits: name the tensor before it, logits='logits'"
+    message = "comes from a Softmax, but the head needs logits: pass the name of the tensor before it, 'logits'"
     for ends_in in (["Softmax"], ["Softmax", "Identity"]):
         network = small_network(np.eye(10), ends_in=ends_in)
         with pytest.raises(ValueError, match=message):

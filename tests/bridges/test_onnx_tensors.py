@@ -24,7 +24,9 @@ def test_tensors_that_do_not_fit_are_refused(sph):
         attach(network, sph, features="x")
     two = small_network(np.eye(10), ends_in=["Relu"])
     two.graph.output.append(tensor_info("logits", "n", 10))
-    with pytest.raises(ValueError, match=r"has 2 outputs: name the tensor to use, logits=... \('end0' is float of sha"):
+    with pytest.raises(
+        ValueError, match=r"has 2 outputs: pass the name of the tensor with the logits \('end0' is float of sha"
+    ):
         attach(two, sph)
     others = small_network(np.eye(10))
     others.graph.node.append(helper.make_node("ArgMax", ["logits"], ["column"], axis=1))
@@ -42,7 +44,7 @@ def test_features_that_do_not_fit_are_refused():
     head = AutoHead(alpha=0.0, cv=2).fit(logits, labels, features=logits[:, :4])
     with pytest.raises(
         ValueError,
-        match=r"^This head was fitted with features: name the tensor to use, features=... \(4 columns\)\.$",
+        match=r"^This head was fitted with features: pass the name of the tensor with the features \(4 columns\)\.$",
     ):
         attach(small_network(np.eye(10)), head)
     with pytest.raises(
@@ -61,9 +63,9 @@ def test_names_of_logits_and_features_are_asked_for_at_once():
     with pytest.raises(ValueError, match=r"^The network has 2 outputs and this head was fitted with features") as error:
         attach(network, head)
     assert str(error.value).endswith(
-        ": name the tensor to use, logits=... ('end1' is float of shape (n, 10), 'logits' is float of shape (n, 10)) "
-        "and features=... (10 columns, such as 'end1', 'end0', 'logits', 'x')."
+        ": pass the name of the tensor with the logits ('end1' is float of shape (n, 10), 'logits' is float of shape "
+        "(n, 10)) and the name of the tensor with the features (10 columns, such as 'end1', 'end0', 'logits', 'x')."
     )
-    with pytest.raises(ValueError, match=r"^This head was fitted with features: name the tensor to use, features=..."):
+    with pytest.raises(ValueError, match=r"^This head was fitted with features: pass the name of the tensor with"):
         attach(network, head, logits="logits")
     attach(network, head, logits="logits", features="end0")

@@ -75,15 +75,16 @@ def missing_names_error(network: ModelProto, tensors: dict[str, Tensor], missing
     if "logits" in missing:
         candidates = ", ".join(str(tensors[name]) for name in outputs if name in tensors)
         reasons.append(f"the network has {len(outputs)} outputs")
-        requests.append(f"logits=... ({candidates})")
+        requests.append(f"the logits ({candidates})")
     if "features" in missing:
         n_features = missing["features"]
         names = [name for name, tensor in tensors.items() if tensor.may_be_float and tensor.columns == n_features]
         candidates = f", such as {_last_first(names)}" if names else ""
         reasons.append("this head was fitted with features")
-        requests.append(f"features=... ({n_features} columns{candidates})")
+        requests.append(f"the features ({n_features} columns{candidates})")
     reason = " and ".join(reasons)
-    return ValueError(f"{reason[0].upper()}{reason[1:]}: name the tensor to use, {' and '.join(requests)}.")
+    request = " and the name of the tensor with ".join(requests)
+    return ValueError(f"{reason[0].upper()}{reason[1:]}: pass the name of the tensor with {request}.")
 
 
 def named_tensor(network: ModelProto, tensors: dict[str, Tensor], name: str, role: str, width: int) -> Tensor:
@@ -117,7 +118,7 @@ def warn_if_softmax(network: ModelProto, logits: str, *, named: bool) -> None:
     if node is None or not _returns_probabilities(node):
         return
     advice = (
-        f"name the tensor before it, logits={node.input[0]!r}"
+        f"pass the name of the tensor before it, {node.input[0]!r}"
         if node.op_type == "Softmax"
         else "export the model with its raw scores, if it has them (in skl2onnx, the option raw_scores)"
     )
