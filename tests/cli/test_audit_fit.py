@@ -96,7 +96,7 @@ def test_warnings_are_one_line_in_the_commands_words(folder):
     asked = ["--label-column", "truth", "--ignore", "id", "--classes", "bee,ant,cat", "--head", "sph"]
     done = run_here("audit", "odd.csv", *asked, cwd=folder, check=True)
     assert done.stderr.startswith("aftermax: warning: logits look like probabilities")
-    assert done.stderr.endswith("if all you have is probabilities p, add --log.\n")
+    assert done.stderr.endswith("in Python, --log on the command line.\n")
     assert done.stderr.count("\n") == 1
 
 
