@@ -147,7 +147,7 @@ def _embedded(data: dict[str, Any]) -> str:
 
 
 def _part(name: str) -> str:
-    return files("aftermax.report").joinpath(name).read_text(encoding="utf-8")
+    return files("aftermax.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
