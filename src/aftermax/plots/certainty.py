@@ -115,17 +115,16 @@ class CertaintyDisplay(Display):
         self._cut_highest_bar(edges[:-1] + 0.5 / n_bins, right, wrong)
         integer_ticks(axes.yaxis)
         axes.grid(axis="y", color=RULE, linewidth=0.4)
-        axes.set(xlabel="certainty: the largest softmax probability", ylabel="samples")
+        axes.set(xlabel="certainty: the largest softmax probability", ylabel="samples, as softmax predicts them")
         title_and_legend(axes, self._title())
         bare(axes)
         return self
 
     def _draw_bars(self, edges: NDArray[np.float64], right: NDArray[np.int64], wrong: NDArray[np.int64]) -> None:
         style: dict[str, Any] = {"width": np.diff(edges), "align": "edge", "linewidth": 0.8, "zorder": 2}
-        label = f"softmax is wrong: {wrong.sum():,} samples"
-        self.axes_.bar(edges[:-1], wrong, label=label, **HATCHED | style)
-        label = f"softmax is correct: {right.sum():,} samples"
-        self.axes_.bar(edges[:-1], right, bottom=wrong, label=label, color=ACCENT, edgecolor="white", **style)
+        self.axes_.bar(edges[:-1], wrong, label=f"wrong: {wrong.sum():,} samples", **HATCHED | style)
+        style |= {"color": ACCENT, "edgecolor": "white", "bottom": wrong}
+        self.axes_.bar(edges[:-1], right, label=f"correct: {right.sum():,} samples", **style)
 
     def _cut_highest_bar(
         self, middles: NDArray[np.float64], right: NDArray[np.int64], wrong: NDArray[np.int64]

@@ -142,7 +142,7 @@ class ReliabilityDisplay(Display):
         above.plot([0, 1], [0, 1], color=RULE, linestyle="--", linewidth=1.0, label="calibrated", zorder=1)
         _draw_accuracy(above, self.before, "softmax", LINE_BEFORE)
         _draw_accuracy(above, self.after, "head", LINE_AFTER)
-        above.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="accuracy")
+        above.set(xlim=(0, 1), ylim=(-0.02, 1.02), ylabel="accuracy")
         title_and_legend(above, "Reliability before and after")
         _draw_counts(below, self.before.rows, -1, HATCHED)
         _draw_counts(below, self.after.rows, 1, BAR_AFTER)
@@ -157,9 +157,8 @@ class ReliabilityDisplay(Display):
 def _draw_accuracy(axes: Axes, bins: Bins, name: str, style: dict[str, Any]) -> None:
     many, few = bins.rows >= ENOUGH_SAMPLES, (bins.rows > 0) & (bins.rows < ENOUGH_SAMPLES)
     label = f"{name}: ECE {100 * bins.calibration_error:.1f} %"
-    shared: dict[str, Any] = {"clip_on": False, **style}  # or markers at 0 and 1 would be cut in half
-    axes.plot(bins.confidence[many], bins.accuracy[many], markersize=5.5, linewidth=1.1, label=label, **shared)
-    axes.plot(bins.confidence[few], bins.accuracy[few], markersize=3, linestyle="none", **shared)
+    axes.plot(bins.confidence[many], bins.accuracy[many], markersize=5.5, linewidth=1.1, label=label, **style)
+    axes.plot(bins.confidence[few], bins.accuracy[few], markersize=3, linestyle="none", **style)
 
 
 def _draw_counts(axes: Axes, counts: NDArray[np.int64], side: int, style: dict[str, Any]) -> None:

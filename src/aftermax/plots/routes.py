@@ -148,8 +148,9 @@ class RoutesDisplay(Display):
     def _draw_pooling(self) -> None:
         """The steps between the gate and pooling's prediction."""
         to_trust = self.pooled.rows + self.untrusted.rows
-        enough = "beyond a threshold" if self.min_gain is None else f"above {self.min_gain:g}"
-        trust = f"gain on validation samples {enough}"
+        trust = "enough gain on validation samples"
+        if self.min_gain is not None:
+            trust = f"gain on validation samples above {self.min_gain:g}"
         if self.none_left is None:
             self._box(VETO, "Veto and pool\nthe class with the nearest row of D")
             self._box(TRUST, f"Is a class left, and trusted?\n{trust}")
