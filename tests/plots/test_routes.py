@@ -91,7 +91,7 @@ def test_routes_of_an_autohead_that_chose_sph(sph_by_auto):
     frame = pd.DataFrame(logits, columns=NAMES)
     assert right == np.count_nonzero(sph_by_auto.predict(frame, features=features) == labels)
     assert display.pooled.right > display.pooled.softmax_right
-    assert f"at least {sph_by_auto._head.certainty:g}" in " ".join(texts_of(display.axes_))
+    assert f"at least {sph_by_auto.fitted_head_.certainty:g}" in " ".join(texts_of(display.axes_))
 
 
 def test_an_autohead_without_sph_has_no_routes(with_features):

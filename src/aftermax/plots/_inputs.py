@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from inspect import signature
 from typing import Any, NamedTuple
@@ -13,9 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from aftermax._utils.labels import encode_labels, label_codes
 from aftermax._utils.validation import PROBABILITY_TOLERANCE, as_logits, compute_ready
-from aftermax.auto.head import AutoHead
-from aftermax.sph.classifier import SPHClassifier
-from aftermax.sph.classifier_cv import SPHClassifierCV
+from aftermax.sph.fitted import FittedSPH
 from aftermax.sph.response_array import ResponseArray
 
 
@@ -42,56 +39,42 @@ class SPHRoutes(NamedTuple):
     min_gain: float
 
 
-# ---- fitted heads: the only place that knows what is inside of them --------------------------------------------------
+# ---- fitted SPH ------------------------------------------------------------------------------------------------------
 
 
-def sph_of(estimator: Any, needed: str) -> SPHClassifier:
+def sph_of(estimator: Any, needed: str) -> FittedSPH:
     """The fitted SPH of an SPHClassifier, of an SPHClassifierCV, or of an AutoHead that chose it.
 
     ``needed`` is what the plot needs it for; other heads are refused with an error that says so.
     """
     check_is_fitted(estimator)
-    if isinstance(estimator, SPHClassifierCV):
-        return estimator.best_estimator_
-    if isinstance(estimator, SPHClassifier):
-        return estimator
-    if isinstance(estimator, AutoHead):
-        if isinstance(estimator._head, SPHClassifier):
-            return estimator._head
+    head = getattr(estimator, "fitted_head_", None)
+    if isinstance(head, FittedSPH):
+        return head
+    name = type(estimator).__name__
+    if head is not None:
         raise TypeError(
-            f"This AutoHead chose {estimator.chosen_!r}, and only SPH has {needed}: pass a fitted SPHClassifier or "
+            f"This {name} chose {head.kind!r}, and only SPH has {needed}: pass a fitted SPHClassifier or "
             "SPHClassifierCV."
         )
     raise TypeError(
-        f"{type(estimator).__name__} has no {needed}: pass a fitted SPHClassifier, SPHClassifierCV or AutoHead; a "
-        "search of scikit-learn has one in search.best_estimator_."
+        f"{name} has no {needed}: pass a fitted SPHClassifier, SPHClassifierCV or AutoHead; a search of scikit-learn "
+        "has one in search.best_estimator_."
     )
 
 
 def response_array_of(estimator: Any) -> ResponseArray:
     """The response array of a fitted SPH, with the names of the classes."""
-    return replace(sph_of(estimator, "response array").response_array_, classes=estimator.classes_)
-
-
-def weights_of(estimator: Any) -> NDArray[np.float64]:
-    """The pooling weights of a fitted SPH."""
-    return sph_of(estimator, "weights W").weights_
+    return replace(sph_of(estimator, "response array").response_array, classes=estimator.classes_)
 
 
 def routes_of(estimator: Any, X: ArrayLike) -> SPHRoutes:
     """Which way the samples go through a fitted SPH."""
     sph = sph_of(estimator, "routes")
     logits = checked_logits(estimator, X)
-    trusting = copy(sph)
-    trusting.trusted_ = np.ones_like(sph.trusted_)
-    given = logits if isinstance(estimator, AutoHead) else X  # with the column names that the head was fitted on
-    return SPHRoutes(sph.route(given), trusting.route(given) == "reverted", sph._gate, sph.min_gain)
-
-
-def gate_of(estimator: Any) -> float | None:
-    """The certainty below which SPH pools, 0 where it keeps softmax; None for a head that is not SPH."""
-    sph = estimator._head if isinstance(estimator, AutoHead) else getattr(estimator, "best_estimator_", estimator)
-    return sph._gate if isinstance(sph, SPHClassifier) else None
+    trusting_all = replace(sph, trusted=np.ones_like(sph.trusted))
+    none_left = trusting_all.route(logits) == "reverted"
+    return SPHRoutes(sph.route(logits), none_left, sph.certainty, sph.hyperparameters["min_gain"])
 
 
 # ---- any classifier on logits ----------------------------------------------------------------------------------------

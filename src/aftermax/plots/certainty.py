@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aftermax._heads.lookup import gate_of
 from aftermax._utils.labels import label_codes
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.validation import check_count, check_number
 from aftermax.plots._display import Display
-from aftermax.plots._inputs import checked_confidence, checked_logits, confidence_from, gate_of
+from aftermax.plots._inputs import checked_confidence, checked_logits, confidence_from
 from aftermax.plots._style import ACCENT, BAND, HATCHED, RULE, bare, integer_ticks, title_and_legend
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from aftermax._utils.labels import listed
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import Predictions, predictions_from, predictions_of, routes_of
 from aftermax.plots._style import ACCENT, BAND, RULE
-from aftermax.sph.classifier import ROUTES
+from aftermax.sph.fitted import ROUTES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

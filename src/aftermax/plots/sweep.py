@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from aftermax.plots._display import Display
 from aftermax.plots._style import ACCENT, GREY, RULE, bare
-from aftermax.sph.classifier import HYPERPARAMETERS
 from aftermax.sph.classifier_cv import SPHClassifierCV
+from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from aftermax.sph.sweep import sweep
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax.plots._display import Display
-from aftermax.plots._inputs import weights_of
+from aftermax.plots._inputs import sph_of
 from aftermax.plots._style import HATCHED, MAX_ANNOTATED, HeatmapLabels, annotate_cells, draw_heatmap
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class WeightsDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
         """Draw the weights of a fitted SPHClassifier or SPHClassifierCV, or of an AutoHead that chose SPH."""
-        return cls(weights_of(estimator), estimator.classes_).plot(ax=ax)
+        return cls(sph_of(estimator, "weights W").weights, estimator.classes_).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw in ``ax`` or in a new figure."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aftermax import __version__
 from aftermax._audit.result import Audit
 from aftermax._utils.paired_tests import ALPHA, POWER
-from aftermax.auto.head import FEW_TO_FOLD, AutoHead
+from aftermax.auto.head import AutoHead
 from aftermax.report._chart_data import MAX_PICKED_CLASSES, MAX_UNITS
 from aftermax.report._text import definition_list
 from aftermax.sph.classifier_cv import SPHClassifierCV
@@ -85,11 +85,11 @@ def _out_of_fold(audit: Audit) -> str:
     """Which heads made the predictions that "after" counts."""
     head = audit.head
     if isinstance(head, AutoHead):
+        folds = f"{head.cv} folds" if head.cv else "10 folds (5 with at least 1,000 samples)"
         return (
-            f"The samples were divided into {_n_folds(head, audit)} folds, stratified by class. Each sample was "
-            "predicted by candidates that were fitted, hyperparameters and stacking weights included, without its "
-            "fold. Where there are too many samples to fit on all, those left out are predicted by the head itself, "
-            "which was fitted without them."
+            f"The samples were divided into {folds}, stratified by class. Each sample was predicted by candidates that "
+            "were fitted, hyperparameters and stacking weights included, without its fold. Where there are too many "
+            "samples to fit on all, those left out are predicted by the head itself, which was fitted without them."
         )
     if isinstance(head, SPHClassifierCV):
         return (
@@ -102,13 +102,6 @@ def _out_of_fold(audit: Audit) -> str:
         "The head was cross-validated: the samples were divided into folds (audit's cv, 5 by default), stratified by "
         "class, and each sample was predicted by a copy fitted without its fold."
     )
-
-
-def _n_folds(head: AutoHead, audit: Audit) -> int:
-    """How many folds AutoHead made. Samples of a class with zero weight are left out."""
-    weights = head.class_weight if isinstance(head.class_weight, dict) else {}
-    samples = sum(one.rows for one in audit.by_class if weights.get(one.name, 1.0) > 0)
-    return min(head.cv or (10 if samples < FEW_TO_FOLD else 5), samples)
 
 
 def _before_and_after(audit: Audit) -> str:

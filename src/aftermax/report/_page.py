@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._audit.result import Audit, better_and_worse
+from aftermax._heads.lookup import gate_of
 from aftermax._utils.files import checked_output_path, write_text
 from aftermax._utils.labels import encode_labels
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.validation import as_logits, compute_ready
-from aftermax.plots._inputs import gate_of
 from aftermax.report._chart_data import chart_data
 from aftermax.report._glossary import glossary
 from aftermax.report._methodology import gate_note, methodology, uncertainty_note
 from aftermax.report._summary import key_figures, summary_tables, warning_list
 from aftermax.report._tables import candidate_table, class_table, pair_table
 from aftermax.report._text import escaped, unbroken
-from aftermax.sph.response_array import describe
+from aftermax.sph.response_array import fit_response_array
 
 SCRIPTS = ("drawing.js", "charts.js", "controls.js")
 
@@ -67,7 +67,7 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
         )
     checked, codes = _audited_samples(audit, logits, labels)
     certainty = softmax_certainty(checked)
-    array = describe(checked, codes, np.array(audit.classes), certainty, "mean", 0.0, 1.0)
+    array = fit_response_array(checked, codes, np.array(audit.classes), certainty, "mean", 0.0, 1.0)
     gate = gate_of(audit.head)
     style, script = _asset("report.css"), "\n".join(map(_asset, SCRIPTS))
     return Template(_asset("template.html")).substitute(

@@ -77,7 +77,7 @@ def candidate_table(audit: Audit) -> str:
         mark = ' <span class="chosen">chosen</span>' if one.name == audit.candidates.chosen else ""
         rows.append(
             [
-                Cell(f"{escaped(one.name)}{mark}<br><small>{escaped(one.in_words)}</small>"),
+                Cell(f"{escaped(one.name)}{mark}<br><small>{escaped(one.description)}</small>"),
                 Cell(percent(one.error), one.error),
                 Cell(f"{fewer(one.gain)}<br><small>{interval}</small>" if compared else ""),
                 Cell(f"{one.wins:,}" if compared else ""),

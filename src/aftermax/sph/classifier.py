@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
 
-from aftermax._utils.folds import content_order
-from aftermax._utils.labels import encode_labels, warn_if_misaligned
-from aftermax._utils.softmax import settle_argmax, softmax, softmax_certainty
-from aftermax._utils.threads import over_ranges, rows_per_range
-from aftermax._utils.validation import as_logits, check_hyperparameters, compute_ready
-from aftermax.sph._pooling import pooled_scores, pooling_rule, pooling_weights
-from aftermax.sph._temperature import fit_temperature, score_probabilities
-from aftermax.sph.response_array import ResponseArray, describe
-
-if TYPE_CHECKING:
-    from aftermax.sph._kernels import PoolingRule
-
-# All settings of SPHClassifier but the names of the classes.
-HYPERPARAMETERS = (
-    "certainty",
-    "window_low",
-    "window_high",
-    "center",
-    "min_separation",
-    "weight_power",
-    "veto_distance",
-    "veto_count",
-    "min_gain",
-    "distance_power",
-)
-ROUTES = np.array(["softmax", "pooled", "reverted"])
-POOLED = 1
-
-# The temperature: how many rows it is fitted on at most; how many each class needs for the rows that made D to stand
-# for new ones; and into how many parts the rows are divided if there are fewer.
-ROWS_FOR_TEMPERATURE = 4096
-ROWS_FOR_EACH_CLASS = 200
-FOLDS = 5
-
-# Made of a chunk: from its logits, its answers (as column numbers) and its routes, what the caller is told.
-Report = Callable[[NDArray[Any], NDArray[np.int64], NDArray[np.int64]], NDArray[Any]]
-# Pooled rows with a known class: scores, answers and true classes, the latter two as column numbers.
-ToCalibrate = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+from aftermax._heads.estimator import HeadEstimator
+from aftermax.sph._fit import fit_sph
+from aftermax.sph.fitted import FittedSPH
+from aftermax.sph.hyperparameters import HYPERPARAMETERS, check_hyperparameters
+from aftermax.sph.response_array import ResponseArray
 
 
-class SPHClassifier(ClassifierMixin, BaseEstimator):
+class SPHClassifier(HeadEstimator):
     """Softmax-Pooling Hybrid: softmax where it is certain, the whole response array where it is not.
 
     A drop-in last step for a trained, frozen classifier. Rows whose largest softmax score reaches ``certainty`` keep
@@ -172,175 +135,52 @@ class SPHClassifier(ClassifierMixin, BaseEstimator):
         self.classes = classes
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SPHClassifier:
-        """Learn the response array, the weights and the trusted classes from a validation set.
+        """Fit the response array, the weights, the trusted classes and the temperature on a validation set.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, K)
-            Logits: what the model says before softmax, on labelled rows it was not trained on. Column j belongs to
-            class j.
-        y : array-like of shape (n_rows,)
-            Labels: the true classes, integers or strings.
+        X : array-like of shape (n_samples, n_classes)
+            Logits: the model's outputs before softmax, for labelled samples that it was not trained on. Column j
+            belongs to class j.
+        y : array-like of shape (n_samples,)
+            The true classes, integers or strings.
         """
-        self.__dict__.pop("temperature_", None)  # not fitted until all is well
-        check_hyperparameters({name: getattr(self, name) for name in HYPERPARAMETERS})
-        checked = compute_ready(as_logits(X, self))
-        self.classes_, codes = encode_labels(y, checked.shape, self.classes, getattr(X, "columns", None))
-        warn_if_misaligned(checked, codes, self.classes_)
-        return self._learn(checked, codes)
-
-    def _learn(self, checked: NDArray[np.float64], codes: NDArray[np.int64]) -> SPHClassifier:
-        """Fit on input that is checked already; ``classes_`` and what is known of the columns are set."""
-        certainty = softmax_certainty(checked)
-        self._gate = float(self.certainty)
-        self.response_array_ = self._describe(checked, codes, certainty)
-        self.separation_ = self.response_array_.separation()
-        self.weights_ = pooling_weights(
-            self.separation_, min_separation=self.min_separation, weight_power=self.weight_power
-        )
-        self._rule = self._rule_of(self.response_array_)
-        hard = certainty < self._gate
-        hard_logits, hard_codes = checked[hard], codes[hard]
-        pooled = self._pool(hard_logits, self._rule)
-        self.trusted_ = self._trusted(hard_logits.argmax(axis=1), pooled[0], hard_codes)
-        if len(codes) >= ROWS_FOR_EACH_CLASS * len(self.classes_):
-            found = [self._scores_to_calibrate(hard_logits, hard_codes, self._rule, *pooled)]
-        else:
-            found = list(self._held_out_scores(checked, codes, certainty))
-        self.temperature_ = fit_temperature(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        self.__dict__.pop("fitted_head_", None)  # not fitted until fit has succeeded
+        hyperparameters = {name: getattr(self, name) for name in HYPERPARAMETERS}
+        check_hyperparameters(hyperparameters)
+        self.fitted_head_: FittedSPH = fit_sph(*self._checked(X, y), hyperparameters)
         return self
 
-    def _describe(
-        self, logits: NDArray[np.float64], codes: NDArray[np.int64], certainty: NDArray[np.float64]
-    ) -> ResponseArray:
-        return describe(logits, codes, self.classes_, certainty, self.center, self.window_low, self.window_high)
-
-    def _rule_of(self, responses: ResponseArray) -> PoolingRule:
-        return pooling_rule(
-            responses,
-            self.weights_,
-            distance_power=self.distance_power,
-            veto_distance=self.veto_distance,
-            veto_count=self.veto_count,
-        )
-
-    def _trusted(
-        self, softmax_answers: NDArray[np.intp], pooled: NDArray[np.int64], codes: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Which classes pooling is better at than softmax, by the uncertain validation rows (m)."""
-        size = len(self.classes_)
-        rows = np.bincount(codes, minlength=size)
-        pooled_right, softmax_right = (
-            np.bincount(codes[answers == codes], minlength=size) for answers in (pooled, softmax_answers)
-        )
-        # The difference of the shares, rounded once: a gain of exactly ``min_gain`` is never enough.
-        return np.asarray((rows > 0) & ((pooled_right - softmax_right) / np.maximum(rows, 1) > self.min_gain))
-
-    def _held_out_scores(
-        self, logits: NDArray[np.float64], codes: NDArray[np.int64], certainty: NDArray[np.float64]
-    ) -> Iterator[ToCalibrate]:
-        """Each fifth of the rows scored by a response array made of the others.
-
-        With few rows for each class the array fits the rows it was made of better than any others, and probabilities
-        fitted on them would promise too much.
-        """
-        order = content_order(logits, codes)
-        by_class = order[np.argsort(codes[order], kind="stable")]
-        counts = np.bincount(codes)
-        rank_in_class = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-        folds = rank_in_class % FOLDS
-        for fold in range(FOLDS):
-            held_out, others = by_class[folds == fold], by_class[folds != fold]
-            rule = self._rule_of(self._describe(logits[others], codes[others], certainty[others]))
-            rows = held_out[certainty[held_out] < self._gate]
-            yield self._scores_to_calibrate(logits[rows], codes[rows], rule, *self._pool(logits[rows], rule))
-
-    def _scores_to_calibrate(
-        self,
-        logits: NDArray[np.float64],
-        codes: NDArray[np.int64],
-        rule: PoolingRule,
-        pooled: NDArray[np.int64],
-        routes: NDArray[np.int64],
-    ) -> ToCalibrate:
-        """Scores, answers and true classes of the rows that are pooled, or of a sample of them."""
-        kept = np.flatnonzero((routes == POOLED) & self.trusted_[pooled])
-        if len(kept) > ROWS_FOR_TEMPERATURE:
-            every = -(-len(kept) // ROWS_FOR_TEMPERATURE)
-            kept = kept[content_order(logits[kept], codes[kept])[::every]]
-        return pooled_scores(logits[kept], rule), pooled[kept], codes[kept]
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class of each row: softmax's answer or pooling's."""
-        checked = as_logits(X, self, reset=False)
-        out = np.empty(len(checked), dtype=self.classes_.dtype)
-        return self._decide(checked, self._rule, self.trusted_, lambda _, answers, __: self.classes_[answers], out)
-
     def route(self, X: ArrayLike) -> NDArray[np.str_]:
-        """Which way each row went.
+        """Which way each sample takes.
 
-        "softmax": it was certain. "pooled": it was not, and pooling's answer was kept. "reverted": pooling was
-        distrusted or had no answer, so softmax's stands.
+        "softmax": it was certain. "pooled": it was not, and pooling's prediction was kept. "reverted": pooling was not
+        trusted or left no class, so softmax's prediction stands.
         """
-        checked = as_logits(X, self, reset=False)
-        out = np.empty(len(checked), dtype=ROUTES.dtype)
-        return self._decide(checked, self._rule, self.trusted_, lambda _, __, routes: ROUTES[routes], out)
+        [logits] = self._inputs(X)
+        return self.fitted_head_.route(logits)
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of the classes; the largest is always at the class that :meth:`predict` gives.
+    @property
+    def response_array_(self) -> ResponseArray:
+        """How each unit responds to each class (D)."""
+        return self.fitted_head_.response_array
 
-        Rows that keep softmax's answer have softmax's probabilities. Pooled rows have probabilities proportional to
-        exp(-score / ``temperature_``), where a vetoed class is at most as likely as the answer.
-        """
-        return self._all_probabilities(as_logits(X, self, reset=False))
+    @property
+    def separation_(self) -> NDArray[np.float64]:
+        """How far unit j separates class i from the others (f)."""
+        return self.fitted_head_.separation
 
-    def _all_probabilities(self, logits: NDArray[Any], temperature: float = 1.0) -> NDArray[np.float64]:
-        """Of rows whose shape is checked already; where softmax's answer is kept, with a temperature."""
-        report = partial(self._probabilities, temperature)
-        return self._decide(logits, self._rule, self.trusted_, report, np.empty(logits.shape))
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """The weight of unit j for class i (W)."""
+        return self.fitted_head_.weights
 
-    def _probabilities(
-        self, temperature: float, logits: NDArray[Any], answers: NDArray[np.int64], routes: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        probabilities = softmax(logits / temperature)
-        rows = np.flatnonzero(routes == POOLED)
-        scores = pooled_scores(logits[rows], self._rule)
-        probabilities[rows] = score_probabilities(scores, answers[rows], self.temperature_)
-        settle_argmax(probabilities, answers)
-        return probabilities
+    @property
+    def trusted_(self) -> NDArray[np.bool_]:
+        """The classes for which pooling's prediction is kept (m)."""
+        return self.fitted_head_.trusted
 
-    def _answers(self, logits: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The answers to rows that are checked already, as column numbers."""
-        out = np.empty(len(logits), dtype=np.int64)
-        return self._decide(logits, self._rule, self.trusted_, lambda _, answers, __: answers, out)
-
-    def _pool(self, logits: NDArray[np.float64], rule: PoolingRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Answers (as column numbers) and routes (as places in ``ROUTES``) of rows if every class were trusted."""
-        out = np.empty((len(logits), 2), dtype=np.int64)
-        trusted = np.ones(len(self.classes_), dtype=bool)
-        self._decide(logits, rule, trusted, lambda _, *decision: np.stack(decision, axis=1), out)
-        return out[:, 0], out[:, 1]
-
-    def _decide(
-        self, logits: NDArray[Any], rule: PoolingRule, trusted: NDArray[np.bool_], report: Report, out: NDArray[Any]
-    ) -> NDArray[Any]:
-        """Gate, veto, pool and trust, chunk by chunk, and fill ``out`` with what ``report`` makes of each chunk."""
-        from aftermax.sph import _kernels as kernels
-
-        def work(first: int, last: int) -> None:
-            chunk = compute_ready(logits[first:last], first)
-            answers, routes = np.empty((2, len(chunk)), dtype=np.int64)
-            kernels.predict_rows(chunk, self._gate, trusted, rule, answers, routes)
-            out[first:last] = report(chunk, answers, routes)
-
-        over_ranges(work, len(logits), rows_per_range(logits.shape[1]))
-        return out
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "temperature_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        # Columns that are not one class's response each, as in scikit-learn's own checks, give poor answers.
-        tags.classifier_tags.poor_score = True
-        return tags
+    @property
+    def temperature_(self) -> float:
+        """From pooled scores to probabilities."""
+        return self.fitted_head_.temperature

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.validation import check_hyperparameter, check_window
-from aftermax.sph.classifier import HYPERPARAMETERS, SPHClassifier
+from aftermax.sph.classifier import SPHClassifier
+from aftermax.sph.hyperparameters import HYPERPARAMETERS, check_hyperparameter, check_window
 
 # As in scikit-learn's ParameterGrid: every combination of a dict's values, for each dict.
 Grid = Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]]
@@ -67,6 +67,11 @@ def grid_blocks(grid: Grid) -> list[Block]:
     if not parts:
         raise ValueError("grid is empty: pass at least one dict of settings, as {'certainty': [0.8, 0.9]}.")
     return [_block(part) for part in parts]
+
+
+def checked_blocks(grid: Grid | None) -> list[Block]:
+    """The grid, or the default one, followed by plain softmax, which every choice includes."""
+    return [*grid_blocks(default_grid() if grid is None else grid), *grid_blocks({"certainty": [0.0]})]
 
 
 def _block(part: Mapping[str, Iterable[Any]]) -> Block:
