@@ -5,8 +5,10 @@ from itertools import combinations
 import numpy as np
 from matplotlib.text import Text
 
+from aftermax.plots import CertaintyDisplay, ConfusionChangeDisplay, GainByClassDisplay, ReliabilityDisplay
 from helpers.auto_heads import weak
 
+SAMPLE_DISPLAYS = [GainByClassDisplay, ConfusionChangeDisplay, CertaintyDisplay, ReliabilityDisplay]
 NAMES = np.array(["ant", "bee", "cow", "dog", "eel"])
 TRUTH = np.array(["ant", "ant", "ant", "bee", "bee", "cow"])
 BEFORE = np.array(["ant", "bee", "bee", "ant", "bee", "cow"])

@@ -12,17 +12,14 @@ from aftermax.plots import (
     ClassPairDisplay,
     ConfusionChangeDisplay,
     GainByClassDisplay,
-    ReliabilityDisplay,
     ResponseArrayDisplay,
     WeightsDisplay,
 )
-from helpers.figures import NAMES, held_out_samples
+from helpers.figures import NAMES, SAMPLE_DISPLAYS, held_out_samples
 from helpers.samples import make_samples
 
-OF_SAMPLES = [GainByClassDisplay, ConfusionChangeDisplay, CertaintyDisplay, ReliabilityDisplay]
 
-
-@pytest.mark.parametrize("display", OF_SAMPLES)
+@pytest.mark.parametrize("display", SAMPLE_DISPLAYS)
 def test_every_display_of_samples_takes_every_head(display, search, with_features, sph_by_auto):
     logits, labels, features = held_out_samples()
     grid = GridSearchCV(SPHClassifier(), {"certainty": [0.5, 0.9]}, cv=2).fit(logits, labels)

@@ -7,22 +7,18 @@ from sklearn.exceptions import NotFittedError
 
 from aftermax import SPHClassifier
 from aftermax.plots import (
-    CertaintyDisplay,
     ClassPairDisplay,
     ConfusionChangeDisplay,
     GainByClassDisplay,
-    ReliabilityDisplay,
     ResponseArrayDisplay,
     WeightsDisplay,
 )
 from helpers.auto_heads import weak
-from helpers.figures import AFTER, BEFORE, NAMES, TRUTH, check_texts
+from helpers.figures import AFTER, BEFORE, NAMES, SAMPLE_DISPLAYS, TRUTH, check_texts
 from helpers.samples import make_samples
 
-OF_SAMPLES = [GainByClassDisplay, ConfusionChangeDisplay, CertaintyDisplay, ReliabilityDisplay]
 
-
-@pytest.mark.parametrize("display", OF_SAMPLES)
+@pytest.mark.parametrize("display", SAMPLE_DISPLAYS)
 def test_invalid_samples_are_refused_with_what_to_do(display, network):
     head, logits, labels = network
     with pytest.raises(NotFittedError):
@@ -61,14 +57,14 @@ def test_invalid_predictions_are_refused_with_what_to_do(display):
         display.from_predictions([0.0, np.nan], [0.0, 1.0], [0.0, 1.0])
 
 
-@pytest.mark.parametrize("display", OF_SAMPLES)
+@pytest.mark.parametrize("display", SAMPLE_DISPLAYS)
 def test_samples_of_one_class_only_can_be_drawn(display, network):
     head, logits, labels = network
     display.from_estimator(head, logits[labels == 3], labels[labels == 3]).figure_.canvas.draw()
 
 
 @pytest.mark.parametrize("size", [2, 3, 10, 100])
-@pytest.mark.parametrize("display", OF_SAMPLES)
+@pytest.mark.parametrize("display", SAMPLE_DISPLAYS)
 def test_no_text_overlaps_another_or_leaves_the_figure(display, size):
     names = np.array([f"class number {n}" for n in range(size)])
     logits, codes = make_samples(rows=20 * size, size=size, home=2.0)
@@ -83,7 +79,7 @@ def test_names_of_classes_are_not_typeset_as_formulas(name):
     classes = np.array([name, *NAMES[1:]], dtype=object)
     head = SPHClassifier(classes=classes).fit(logits, classes[labels])
     shown = name.replace("\ud83d", "?")
-    displays = [show.from_estimator(head, logits, classes[labels]) for show in OF_SAMPLES[:2]]
+    displays = [show.from_estimator(head, logits, classes[labels]) for show in SAMPLE_DISPLAYS[:2]]
     displays += [show.from_estimator(head) for show in (WeightsDisplay, ResponseArrayDisplay)]
     for display in [*displays, ClassPairDisplay.from_estimator(head, name, "bee")]:
         display.figure_.draw_without_rendering()

@@ -136,7 +136,7 @@ def gate_note(audit: Audit, gate: float | None) -> str:
         return f"{text} The gate of the head audited here is {gate:g}" + ("." if gate else ": it pools no sample.")
     if audit.chosen == "softmax":
         return f"Only SPH has a gate; here softmax is kept, and no sample is pooled. {text}"
-    return f"Only SPH has a gate; other heads, such as the one audited here, change any sample. {text}"
+    return f"Only SPH has a gate; other heads, such as the one audited here, may change any sample. {text}"
 
 
 def uncertainty_note(certainty: NDArray[np.float64]) -> str:
