@@ -23,53 +23,57 @@ MOST_SAMPLES, MOST_LOGITS, LEAST_SAMPLES = 50_000, 5_000_000, 10_000
 
 
 class AutoHead(HeadEstimator):
-    """The head to use if you do not want to choose: the best of all that labelled rows can prove, or else softmax.
+    """The head to use if you do not want to choose: the best candidate, or softmax if none is significantly better.
 
-    It starts from the logits and weighs what can be added to them: biases, a linear map, kernels, and log-likelihoods
-    with full covariances. Everything is shrunk towards adding nothing. Whether that is worth it is found out on rows
-    that took no part: with each fold in turn kept out of *all* of it, settings and weights included. Unless it is
-    better than softmax beyond chance, softmax stays. SPH is tried too, where rows count equally and classes are not too
-    many, and taken if it is better still.
+    Corrections are added to the logits: a bias for each class, a linear map, RBF kernels (ridge regression on Nystroem
+    centers) and Gaussian log-posteriors with full covariances. Stacking weights them, and shrinks them towards zero.
+    The combination is judged out-of-fold: each fold in turn is held out of *all* of the fit, hyperparameters and
+    stacking weights included (cross-fitting). Softmax is kept unless the combination is significantly better. SPH is a
+    candidate too, where the samples have no weights and classes are not too many, and is chosen if it is better still.
 
     Parameters
     ----------
     cv : int, default=None
-        Number of folds, for the proof. If None, 5, or 10 with fewer than 1,000 rows.
+        Number of folds for cross-fitting. If None, 5, or 10 with fewer than 1,000 samples.
     alpha : float, default=0.05
-        Softmax stays unless the gain has a p-value below this.
+        Softmax is kept unless the p-value of the gain is below this.
     class_weight : "balanced" or dict, default=None
-        Weights of the classes, as in scikit-learn. "balanced" makes every class count the same, however many rows it
-        has: then balanced accuracy is what is improved, and what ``gain_`` is about.
+        Weights of the classes, as in scikit-learn. "balanced" gives every class the same total weight: then balanced
+        accuracy is what is improved, and what ``gain_`` is about.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     random_state : int, RandomState instance or None, default=0
-        Fixes the folds and the centers of the kernels, and so everything. None draws anew with each call.
+        Determines the folds and the centers of the kernels. None gives other ones with each call.
     n_jobs : int, default=-1
-        How many folds to work on side by side, as in joblib. The answer is the same for any number.
+        Number of folds fitted in parallel, as in joblib. The result is the same for any number.
     progress : bool, default=None
         Whether to show a progress bar. If None, on a terminal, after two seconds.
 
     Attributes
     ----------
     chosen_ : {"softmax", "combination", "sph"}
-        What answers.
+        The candidate that predicts.
     gain_ : float
-        Relative reduction of softmax's error on rows kept out: 0.1 is one error in ten. It is what the best candidate
-        is worth, also where that was not enough: if ``chosen_`` is "softmax", the head itself gains nothing.
+        Out-of-fold relative reduction of softmax's error: 0.1 is one error in ten. It estimates what the best candidate
+        gains, also where that was not significant: if ``chosen_`` is "softmax", the head itself gains nothing.
     gain_interval_ : tuple of float
-        Where the gain on as many new rows will lie (95 %).
+        95 % prediction interval of the gain on as many new samples.
     p_value_ : float
-        How likely rows would improve as much by chance, in errors and in log-loss together (one-sided; for SPH, in
-        errors alone). Below ``alpha`` the candidate is chosen, if it makes no more errors than softmax.
+        Of a one-sided paired test of errors and log losses together (for SPH, of errors alone). Below ``alpha`` the
+        candidate is chosen, if it makes no more errors than softmax.
     candidates_ : Candidates
-        Every candidate with its error, gain, wins and losses, log-loss and p-value on rows kept out. Print it to see a
+        Every candidate with its out-of-fold error, gain, wins and losses, log loss and p-value. Print it to see a
         table; it is a mapping by name.
     weights_ : dict
-        The weights of the combination: of the logits, divided by how far the largest typically leads, and of each kind
-        of correction.
-    held_out_ : ndarray of shape (n_rows,)
-        The answer of the best candidate to each row, by a head that had not seen it. ``gain_`` is counted from these,
-        except for rows that are not fitted on because they are very many.
+        The stacking weights of the combination: of the logits, in units of their typical margin, and of each kind of
+        correction.
+    held_out_ : ndarray of shape (n_samples,)
+        Out-of-fold predictions of the best candidate. ``gain_`` is computed from these, except for samples that were
+        not fitted on because they are very many.
+    fitted_head_ : FittedHead
+        The frozen value that predicts. Its ``kind`` is ``chosen_``; if that is "sph", it has SPH's ``hyperparameters``.
+    features_width_ : int or None
+        Number of columns of ``features``; None if fitted without.
     classes_ : ndarray of shape (K,)
         The class of each column.
     n_features_in_ : int
@@ -79,13 +83,12 @@ class AutoHead(HeadEstimator):
 
     Notes
     -----
-    Kernels have at most 600 centers and look at the 100 principal directions at most, and with more than 50 classes
-    there is one covariance for all: so time and memory grow about in proportion to rows and classes. Of more than
-    50,000 rows a part is fitted on; with more than 100 classes, of more than 5,000,000 logits, but at least 10,000
-    rows.
+    Kernels have at most 600 centers and use at most 100 principal components, and with more than 50 classes all share
+    one covariance: so time and memory grow about in proportion to samples and classes. Of more than 50,000 samples a
+    part is fitted on; with more than 100 classes, of more than 5,000,000 logits, but at least 10,000 samples.
 
-    Unlike softmax's, the answers depend on a constant that is added to a row of logits: log-probabilities are not the
-    same as logits. Pass the same kind to :meth:`fit` and :meth:`predict`.
+    Unlike softmax's, the predictions depend on a constant that is added to all logits of a sample: log-probabilities
+    are not the same as logits. Pass the same kind to :meth:`fit` and :meth:`predict`.
 
     Examples
     --------
@@ -97,7 +100,7 @@ class AutoHead(HeadEstimator):
     ('combination', 0.22)
     >>> softmax_error = (scores.test_logits.argmax(axis=1) != scores.test_labels).mean()
     >>> error = 1 - head.score(scores.test_logits, scores.test_labels)
-    >>> float(round(1 - error / softmax_error, 2))  # what it is worth on new rows
+    >>> float(round(1 - error / softmax_error, 2))  # the gain on new samples
     0.33
     """
 

@@ -69,7 +69,8 @@ class _Fit:
         rule = rule_of(array, weights, self.hyperparameters)
         uncertain = np.flatnonzero(self.certainty < self.gate)
         pooled, routes = self._pool(uncertain, rule)
-        trusted = self._trusted(uncertain, pooled)
+        by_softmax, codes = self.logits[uncertain].argmax(axis=1), self.codes[uncertain]
+        trusted = trusted_classes(by_softmax, pooled, codes, len(self.classes), self.hyperparameters["min_gain"])
         if len(self.codes) >= ENOUGH_FOR_EACH_CLASS * len(self.classes):
             parts = [self._to_calibrate(uncertain, rule, trusted, pooled, routes)]
         else:
@@ -89,18 +90,6 @@ class _Fit:
         all_trusted = np.ones(len(self.classes), dtype=bool)
         decide(self.logits[samples], self.gate, rule, all_trusted, lambda _, *both: np.stack(both, axis=1), out)
         return out[:, 0], out[:, 1]
-
-    def _trusted(self, uncertain: NDArray[np.intp], pooled: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """The classes that pooling predicts better than softmax, by the uncertain validation samples (m)."""
-        codes, size = self.codes[uncertain], len(self.classes)
-        by_softmax = self.logits[uncertain].argmax(axis=1)
-        counts = np.bincount(codes, minlength=size)
-        pooled_right, softmax_right = (
-            np.bincount(codes[predictions == codes], minlength=size) for predictions in (pooled, by_softmax)
-        )
-        # The difference of the shares, rounded once: a gain of exactly ``min_gain`` is never enough.
-        gains = (pooled_right - softmax_right) / np.maximum(counts, 1)
-        return np.asarray((counts > 0) & (gains > self.hyperparameters["min_gain"]))
 
     def _out_of_fold_scores(self, weights: NDArray[np.float64], trusted: NDArray[np.bool_]) -> Iterator[_PooledScores]:
         """Each fifth of the samples, scored by a response array that was fitted on the others.
@@ -134,3 +123,19 @@ class _Fit:
             every = -(-len(kept) // MOST_FOR_TEMPERATURE)
             kept = kept[content_order(logits[kept], codes[kept])[::every]]
         return _PooledScores(pooled_scores(logits[kept], rule), pooled[kept], codes[kept])
+
+
+def trusted_classes(
+    by_softmax: NDArray[np.int64],
+    pooled: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    size: int,
+    min_gain: float,
+) -> NDArray[np.bool_]:
+    """The classes that pooling predicts better than softmax, by the uncertain validation samples (m)."""
+    counts = np.bincount(codes, minlength=size)
+    pooled_right, softmax_right = (
+        np.bincount(codes[predictions == codes], minlength=size) for predictions in (pooled, by_softmax)
+    )
+    # The difference of the shares, rounded once: a gain of exactly ``min_gain`` is never enough.
+    return np.asarray((counts > 0) & ((pooled_right - softmax_right) / np.maximum(counts, 1) > min_gain))

@@ -17,57 +17,60 @@ from aftermax.sph.response_array import ResponseArray
 class SPHClassifier(HeadEstimator):
     """Softmax-Pooling Hybrid: softmax where it is certain, the whole response array where it is not.
 
-    A drop-in last step for a trained, frozen classifier. Rows whose largest softmax score reaches ``certainty`` keep
-    softmax's answer. The others are compared with how every response unit answered to every class on a validation
-    set, and the nearest class is the answer if pooling was seen to do better than softmax on that class.
+    A drop-in last step for a trained, frozen classifier. Samples whose largest softmax score reaches ``certainty`` keep
+    softmax's prediction. The others are compared with how every response unit responded to every class on a validation
+    set (pooling), and the nearest class is predicted if pooling was better than softmax on that class.
 
-    It can help weak models: little training data, or a world that has moved. On a strong model in its own domain, with
-    many classes, or with few validation rows for each class it can cost accuracy: compare with softmax (``certainty=0``
-    is exactly that) on rows that took no part. The validation rows must not be rows that the model was trained on.
+    It can help weak models: little training data, or a distribution that has shifted. On a strong model in its own
+    domain, with many classes, or with few validation samples for each class it can overfit and cost accuracy: compare
+    with softmax (``certainty=0`` is exactly that) on held-out samples. The model must not have been trained on the
+    validation samples. :class:`~aftermax.SPHClassifierCV` chooses the hyperparameters for you.
 
     Parameters
     ----------
     certainty : float, default=0.9
-        Rows whose certainty (largest softmax score) is below this go to pooling (c). In [0, 1]; 0 is plain softmax.
+        Samples whose certainty (largest softmax score) is below this are pooled (c). In [0, 1]; 0 is plain softmax.
     window_low, window_high : float, default=0.0 and 1.0
-        Validation rows with a certainty in this window describe the response array (c_l, c_h). A class with fewer than
-        two such rows uses all of its rows.
+        The response array is fitted on the validation samples with a certainty in this window (c_l, c_h). A class with
+        fewer than two such samples uses all of its samples.
     center : {"mean", "median"}, default="mean"
-        The middle of each response distribution.
+        The center of each response distribution.
     min_separation : float, default=0.0
         Weights below this separation are cut to zero (w_1).
     weight_power : float, default=1.0
-        Sharpens the weights; 0 makes the kept ones equal (w_2, alpha).
+        Exponent of the weights; 0 makes the kept ones equal (w_2, alpha).
     veto_distance : float, default=inf
         A response this many spreads away, or more, raises a flag; inf switches the veto off (v_1).
     veto_count : int, default=1
         This many flags, or more, veto a class (v_2).
     min_gain : float, default=0.0
-        Pooling must beat softmax on a class by more than this share of its rows to be trusted (a_1). In [-1, 1].
+        Pooling must beat softmax on a class by more than this share of its samples to be trusted (a_1). In [-1, 1].
     distance_power : float, default=2.0
-        Exponent on the weighted distances (m_2).
+        Exponent of the weighted distances (m_2).
     classes : array-like of shape (K,), default=None
-        The class of each column of the logits, in order. Needed when the validation rows, or those of a fold in a
+        The class of each column of the logits, in order. Needed when the validation samples, or those of a fold in a
         cross-validation, lack a class, or when the columns are not in sorted order. If None: a data frame's column
         names, if the labels are among them; the sorted labels, if there are as many as columns; or, if labels are
-        whole numbers in 0 .. K - 1, column j is class j. (scikit-learn's log-loss and AUC take probabilities to be in
-        sorted order: sort the columns beforehand if you need these.)
+        integers in 0 .. K - 1, column j is class j. (scikit-learn's log loss and AUC expect probabilities in sorted
+        order: sort the columns beforehand if you need these.)
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
         The class of each column, and of each column of :meth:`predict_proba`.
     response_array_ : ResponseArray
-        How each unit answers to each class (D).
+        How each unit responds to each class (D).
     separation_ : ndarray of shape (K, K)
-        How far unit j holds class i apart from the others; NaN for a class without rows.
+        How far unit j separates class i from the others (f); NaN for a class without samples.
     weights_ : ndarray of shape (K, K)
-        How much unit j is worth for telling class i apart (W).
+        The weight of unit j for class i (W).
     trusted_ : ndarray of shape (K,)
-        Whether pooling is believed when it says this class (m).
+        Whether pooling's prediction of this class is kept (m).
     temperature_ : float
-        Turns pooled scores into probabilities: it has the least log-loss on the pooled validation rows, scored by a
-        response array made of the other rows where there are fewer than 200 for each class.
+        From pooled scores to probabilities: it has the least log loss on the pooled validation samples, scored
+        out-of-fold where there are fewer than 200 for each class.
+    fitted_head_ : FittedSPH
+        All of the above as one frozen value, which predicts.
     n_features_in_ : int
         K.
     feature_names_in_ : ndarray of shape (K,)
@@ -75,18 +78,19 @@ class SPHClassifier(HeadEstimator):
 
     Notes
     -----
-    The paper tells the algorithm twice. Where it is silent or at odds with itself, this is how it was read:
+    The paper describes the algorithm twice. Where it is silent or contradicts itself, this is how it was read:
 
-    - Rows *at* or above ``certainty`` keep softmax's answer; the overview's "max(S(s)) < cc ... accepted" is a slip.
+    - Samples *at* or above ``certainty`` keep softmax's prediction; the overview's "max(S(s)) < cc ... accepted" is a
+      slip.
     - A response exactly ``veto_distance`` spreads away raises a flag, and a separation of exactly ``min_separation`` is
-      kept. Units with zero weight count for the veto.
+      kept. Units with zero weight count for the veto as well.
     - "min (> 0)" leaves out vetoed classes and classes whose weights are all zero, not a true distance of zero. Ties go
       to the first column.
-    - Where no class is left, pooling's answer is softmax's, also when the trusted classes are found.
-    - A side of a distribution without rows takes the other side's spread; no spread is below 1e-6 times the unit's
-      standard deviation over all rows (1e-6 if that is zero).
-    - A class without rows is never pooling's answer, and no other class is measured against it.
-    - Everything is computed in float64. Sums over rows are compensated, so the order of rows is no matter.
+    - Where no class is left, pooling predicts as softmax does, also when the trusted classes are determined.
+    - A side of a distribution without samples takes the other side's spread; no spread is below 1e-6 times the unit's
+      standard deviation over all samples (1e-6 if that is zero).
+    - A class without samples is never predicted by pooling, and no other class is compared with it.
+    - Everything is computed in float64. Sums over samples are compensated, so their order has no effect.
 
     References
     ----------

@@ -19,62 +19,63 @@ from aftermax.sph.grid import Grid, checked_blocks
 
 
 class SPHClassifierCV(HeadEstimator):
-    """SPH with settings chosen by cross-validation on the labelled rows, or softmax if the choice proves nothing.
+    """SPH with hyperparameters chosen by cross-validation, or softmax if the choice is not significantly better.
 
-    Every set of the grid is fitted on some folds and evaluated on the others, several times over. Of the sets whose
-    gain is within one standard error of the best, the plainest is chosen: the one with the fewest settings away from
-    their defaults (a window counts once, and so does a veto; the certainty does not count), and of equally plain ones
-    the best. Softmax itself is in the grid and plainer than all. Then the whole procedure is repeated with each fold in
-    turn kept out of the choice. What is gained on the folds kept out is the gain to expect, and unless it is beyond
-    chance, softmax stays.
+    Every combination of the grid is evaluated by repeated cross-validation. Of those whose gain is within one standard
+    error of the best, the simplest is chosen: the one with the fewest hyperparameters away from their defaults (a
+    window counts once, and so does a veto; the certainty does not count), and of equally simple ones the best. Softmax
+    itself is in the grid and simpler than all. Then the choice itself is cross-validated (nested cross-validation): the
+    gain on the outer folds, which are held out of the choice, is the gain to expect. Softmax is kept unless that gain
+    is significant.
 
     Parameters
     ----------
     grid : dict or list of dicts, default=None
-        Values to try for each setting of :class:`~aftermax.SPHClassifier`, as for :func:`~aftermax.sweep`. If None,
-        :func:`~aftermax.default_grid`.
+        Values to try for each hyperparameter of :class:`~aftermax.SPHClassifier`, as for :func:`~aftermax.sweep`. If
+        None, :func:`~aftermax.default_grid`.
     cv : int, default=5
-        Number of folds. Each class is spread over the folds as evenly as its rows allow; one with fewer rows than
-        folds is missing from some. The time taken grows with the square of this.
+        Number of folds, stratified: each class is spread over them as evenly as possible, and one with fewer samples
+        than folds is missing from some. The time taken grows with the square of this.
     n_repeats : int, default=2
-        How often the choice divides the rows into folds anew.
+        How often the cross-validation is repeated with other folds.
     alpha : float, default=0.05
-        Softmax stays unless the gain has a p-value below this.
+        Softmax is kept unless the p-value of the gain is below this.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     random_state : int, RandomState instance or None, default=0
-        Fixes the folds and the bootstrap, and so everything. None draws anew with each call.
+        Determines the folds and the bootstrap. None gives other ones with each call.
     n_jobs : int, default=-1
-        How many tasks to work on side by side, as in joblib; see :func:`~aftermax.sweep`.
+        Number of parallel tasks, as in joblib; see :func:`~aftermax.sweep`.
     progress : bool, default=None
         Whether to show a progress bar. If None, on a terminal, after two seconds.
 
     Attributes
     ----------
     best_params_ : dict
-        The settings chosen; ``certainty`` is 0 if softmax stays.
+        The hyperparameters chosen; ``certainty`` is 0 if softmax is kept.
     best_estimator_ : SPHClassifier
-        The head with these settings, fitted on all rows.
+        The head with these hyperparameters, fitted on all samples.
     fell_back_ : bool
-        Whether softmax stays.
+        Whether softmax is kept.
     gain_ : float
-        Relative reduction of the error on rows that took no part in the choice, each row held out once: 0.1 is one
-        error in ten. It is what the choice is worth, also where it was not enough: if ``fell_back_``, the head itself
-        is softmax and gains nothing. Where it was only just enough, it is likely to be a little too good.
+        Relative reduction of softmax's error by nested cross-validation: 0.1 is one error in ten. It estimates what the
+        choice gains, also where that was not significant: if ``fell_back_``, the head itself is softmax and gains
+        nothing. Where it was only just significant, it is likely to be a little too optimistic.
     gain_interval_ : tuple of float
-        Where the gain on as many new rows will lie (95 %), by a paired bootstrap: it allows both for what the labelled
-        rows leave unknown and for the luck of the new ones.
+        95 % prediction interval of the gain on as many new samples, by a paired bootstrap: it allows for the
+        uncertainty of the estimate and for the randomness of the new samples.
     p_value_ : float
         Of ``gain_``, by McNemar's exact test (two-sided).
-    held_out_ : ndarray of shape (n_rows,)
-        The answer to each row by settings chosen without it; ``gain_`` is counted from these.
+    held_out_ : ndarray of shape (n_samples,)
+        Out-of-fold predictions, by hyperparameters chosen without the sample; ``gain_`` is computed from these.
     cv_results_ : dict of ndarrays
-        What the choice was made from: a column for each setting, and ``gain`` with its ``standard_error``, ``wins`` and
-        ``losses`` (a pass over all rows, in the mean over the repeats) and ``departures``, the number of settings away
-        from their defaults. Row ``best_index_`` was chosen; the last row is softmax, with departures -1. The gains here
-        are what was chosen by, so the best of them is too good: ``gain_`` is the one to report.
+        The table that the choice was made from: a column for each hyperparameter, and ``gain`` with its
+        ``standard_error``, ``wins`` and ``losses`` (counts over all samples, averaged over the repeats) and
+        ``departures``, the number of hyperparameters away from their defaults. Row ``best_index_`` was chosen; the
+        last row is softmax, with departures -1. The best of these gains is optimistic, as it was chosen for being the
+        best: report ``gain_``.
     best_index_ : int
-        Place in ``cv_results_`` of the settings chosen before softmax was kept or not.
+        Index in ``cv_results_`` of the combination chosen, before softmax was kept or not.
     classes_ : ndarray of shape (K,)
         The class of each column.
     n_features_in_ : int
@@ -84,8 +85,9 @@ class SPHClassifierCV(HeadEstimator):
 
     Notes
     -----
-    The grid is swept ``(cv + 1) * n_repeats * cv`` times, 60 with the defaults, in a time that grows with the rows, the
-    number of sets and the square of the number of classes: with hundreds of classes, pass a smaller grid.
+    The grid is swept ``(cv + 1) * n_repeats * cv`` times, 60 with the defaults. The time grows with the number of
+    samples, the number of combinations and the square of the number of classes: with hundreds of classes, pass a
+    smaller grid.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from aftermax._utils.validation import compute_ready
 from aftermax.sph import _formula
 from aftermax.sph._pooling import pooled_scores, pooling_rule
 from aftermax.sph._temperature import score_probabilities
-from aftermax.sph.hyperparameters import HYPERPARAMETERS, check_hyperparameters
+from aftermax.sph.hyperparameters import hyperparameters_from_file
 from aftermax.sph.response_array import ResponseArray
 
 if TYPE_CHECKING:
@@ -102,8 +102,6 @@ class FittedSPH:
     def from_state(cls, values: Mapping[str, Any], arrays: Arrays, shape: InputShape) -> Self:
         """From what :meth:`to_state` gives. A class without samples has NaN in its row, and is never pooled."""
         named = fields(values, {"hyperparameters", "temperature", "softmax_temperature"}, "the SPH head")
-        hyperparameters = fields(named["hyperparameters"], set(HYPERPARAMETERS), "the hyperparameters of SPH")
-        check_hyperparameters(hyperparameters)
         size = len(shape.classes)
         counts = arrays.take("counts", (size,), np.int64, low=0)
         known = counts > 0
@@ -114,7 +112,7 @@ class FittedSPH:
             separation=arrays.take("separation", (size, size), low=0.0, infinite=True, where=known),
             weights=arrays.take("weights", (size, size), low=0.0),
             trusted=arrays.take("trusted", (size,), np.bool_),
-            hyperparameters=hyperparameters,
+            hyperparameters=hyperparameters_from_file(named["hyperparameters"]),
             temperature=number(named["temperature"], "temperature", positive=True, infinite=True),
             softmax_temperature=number(named["softmax_temperature"], "softmax_temperature", positive=True),
         )

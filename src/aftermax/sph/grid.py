@@ -62,10 +62,10 @@ Block = dict[str, list[Any]]
 def grid_blocks(grid: Grid) -> list[Block]:
     """The grid, checked, with settings that are not named at their defaults; without a veto its count is no matter."""
     if not isinstance(grid, Mapping | list | tuple):
-        raise TypeError(f"grid={grid!r} is no grid: pass a dict of settings and values, or a list of them.")
+        raise TypeError(f"grid={grid!r} is no grid: pass a dict of hyperparameters and values, or a list of them.")
     parts = [grid] if isinstance(grid, Mapping) else list(grid)
     if not parts:
-        raise ValueError("grid is empty: pass at least one dict of settings, as {'certainty': [0.8, 0.9]}.")
+        raise ValueError("grid is empty: pass at least one dict of hyperparameters, as {'certainty': [0.8, 0.9]}.")
     return [_block(part) for part in parts]
 
 
@@ -77,7 +77,7 @@ def checked_blocks(grid: Grid | None) -> list[Block]:
 def _block(part: Mapping[str, Iterable[Any]]) -> Block:
     if not isinstance(part, Mapping):
         raise TypeError(
-            f"grid holds {part!r}, which is no dict: pass a dict of settings and values, or a list of them."
+            f"grid holds {part!r}, which is no dict: pass a dict of hyperparameters and values, or a list of them."
         )
     unknown = [name for name in part if name not in HYPERPARAMETERS]
     if unknown:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from aftermax._utils.untrusted import count, fields, number, one_of
 from aftermax._utils.validation import check_count, check_number
 
 HYPERPARAMETERS = (
@@ -68,3 +69,16 @@ def check_window(low: object, high: object) -> None:
             f"window_low={low} is above window_high={high}, so no sample can be inside: swap them, or use 0.0 and 1.0 "
             "for all samples."
         )
+
+
+def hyperparameters_from_file(described: object) -> dict[str, Any]:
+    """All ten, from a file that anyone may have written."""
+    values = fields(described, set(HYPERPARAMETERS), "the hyperparameters of SPH")
+    checked: dict[str, Any] = {
+        name: number(values[name], name, low, high, infinite=name in MAY_BE_INFINITE)
+        for name, (low, high) in RANGES.items()
+    }
+    checked["center"] = one_of(values["center"], {"mean", "median"}, "center")
+    checked["veto_count"] = count(values["veto_count"], "veto_count", least=1)
+    check_window(checked["window_low"], checked["window_high"])
+    return {name: checked[name] for name in HYPERPARAMETERS}
