@@ -57,7 +57,7 @@ def test_without_labels_no_correct_predictions_are_counted():
 
 def test_labels_of_other_samples_are_refused():
     head, logits, labels = routed()
-    with pytest.raises(ValueError, match="500 rows but there are 10 labels: pass one label for each row"):
+    with pytest.raises(ValueError, match="500 samples but there are 10 labels: pass one label per sample"):
         RoutesDisplay.from_estimator(head, logits, labels[:10])
 
 

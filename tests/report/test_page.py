@@ -90,7 +90,7 @@ def test_samples_that_were_not_audited_are_refused_and_nothing_is_written(animal
         "logits contain NaN at row 3": (broken, labels),
         "there are 199 labels": (logits, labels[:-1]),
         "labels hold 5 classes but logits have 4 columns": (logits[:, :4], labels),
-        "no rows": (logits[:0], labels[:0]),
+        "no samples": (logits[:0], labels[:0]),
         "one class only": (logits[:5], labels[:1].repeat(5)),
         "labels hold 'yak'": (logits, np.where(labels == "ant", "yak", labels)),
     }
