@@ -1,8 +1,7 @@
-"""What pictures ask of a fitted head, and of the arrays that are passed in place of one."""
+"""What plots need from a fitted head, and from the arrays that are passed in place of one."""
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from inspect import signature
 from typing import Any, NamedTuple
@@ -13,88 +12,100 @@ from sklearn.utils.validation import check_is_fitted
 
 from aftermax._utils.labels import encode_labels, label_codes
 from aftermax._utils.validation import PROBABILITY_TOLERANCE, as_logits, compute_ready
-from aftermax.auto.head import AutoHead
-from aftermax.sph.classifier import SPHClassifier
-from aftermax.sph.classifier_cv import SPHClassifierCV
+from aftermax.sph.fitted import FittedSPH
+from aftermax.sph.response_array import ResponseArray
 
 
-class Answers(NamedTuple):
-    """Each row as column numbers: its true class, softmax's answer and the head's."""
+class Predictions(NamedTuple):
+    """For each sample, as column numbers: its true class, softmax's prediction and the head's."""
 
     classes: NDArray[Any]
     truth: NDArray[np.int64]
     before: NDArray[np.int64]
     after: NDArray[np.int64]
 
+    @property
+    def correct(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether each sample is predicted correctly, before and after."""
+        return self.before == self.truth, self.after == self.truth
 
-# ---- of a head -------------------------------------------------------------------------------------------------------
+
+class SPHRoutes(NamedTuple):
+    """Which way each sample goes through SPH, and the two thresholds that decide."""
+
+    routes: NDArray[np.str_]
+    none_left: NDArray[np.bool_]  # whether every class is vetoed
+    certainty: float
+    min_gain: float
 
 
-def sph_of(estimator: Any, what: str) -> SPHClassifier:
-    """The SPH that answers for a fitted head: itself, what a search found, or what an AutoHead chose.
+# ---- fitted SPH ------------------------------------------------------------------------------------------------------
 
-    ``what`` is needed of it; a head without SPH has none, and the error says so.
+
+def sph_of(estimator: Any, needed: str) -> FittedSPH:
+    """The fitted SPH of an SPHClassifier, of an SPHClassifierCV, or of an AutoHead that chose it.
+
+    ``needed`` is what the plot needs it for; other heads are refused with an error that says so.
     """
     check_is_fitted(estimator)
-    if isinstance(estimator, SPHClassifierCV):
-        return estimator.best_estimator_
-    if isinstance(estimator, SPHClassifier):
-        return estimator
-    if isinstance(estimator, AutoHead):
-        if isinstance(estimator._head, SPHClassifier):
-            return _named(estimator._head, estimator)
+    head = getattr(estimator, "fitted_head_", None)
+    if isinstance(head, FittedSPH):
+        return head
+    name = type(estimator).__name__
+    if head is not None:
         raise TypeError(
-            f"This AutoHead chose {estimator.chosen_!r}, and only SPH has {what}: pass a fitted SPHClassifier or "
+            f"This {name} chose {head.kind!r}, and only SPH has {needed}: pass a fitted SPHClassifier or "
             "SPHClassifierCV."
         )
     raise TypeError(
-        f"{type(estimator).__name__} has no {what}: pass a fitted SPHClassifier, SPHClassifierCV or AutoHead; a "
-        "search of scikit-learn's has one in search.best_estimator_."
+        f"{name} has no {needed}: pass a fitted SPHClassifier, SPHClassifierCV or AutoHead; a search of scikit-learn "
+        "has one in search.best_estimator_."
     )
 
 
-def _named(sph: SPHClassifier, owner: AutoHead) -> SPHClassifier:
-    """An AutoHead's SPH, which knows column numbers only, with the names of the classes and columns."""
-    named = copy(sph)
-    for known in ("classes_", "n_features_in_", "feature_names_in_"):
-        if hasattr(owner, known):
-            setattr(named, known, getattr(owner, known))
-    named.response_array_ = replace(sph.response_array_, classes=owner.classes_)
-    return named
+def response_array_of(estimator: Any) -> ResponseArray:
+    """The response array of a fitted SPH, with the names of the classes."""
+    return replace(sph_of(estimator, "response array").response_array, classes=estimator.classes_)
 
 
-def gate_of(estimator: Any) -> float | None:
-    """The certainty below which SPH pools, 0 where it keeps softmax; None for a head that answers without SPH."""
-    sph = estimator._head if isinstance(estimator, AutoHead) else getattr(estimator, "best_estimator_", estimator)
-    return sph._gate if isinstance(sph, SPHClassifier) else None
+def routes_of(estimator: Any, X: ArrayLike) -> SPHRoutes:
+    """Which way the samples go through a fitted SPH."""
+    sph = sph_of(estimator, "routes")
+    logits = checked_logits(estimator, X)
+    trusting_all = replace(sph, trusted=np.ones_like(sph.trusted))
+    none_left = trusting_all.route(logits) == "reverted"
+    return SPHRoutes(sph.route(logits), none_left, sph.certainty, sph.hyperparameters["min_gain"])
 
 
-def logits_of(estimator: Any, X: ArrayLike) -> NDArray[np.float64]:
+# ---- any classifier on logits ----------------------------------------------------------------------------------------
+
+
+def checked_logits(estimator: Any, X: ArrayLike) -> NDArray[np.float64]:
     """Logits as a fitted head takes them."""
-    checked = compute_ready(as_logits(X, estimator, reset=False, stacklevel=4))
+    logits = compute_ready(as_logits(X, estimator, reset=False, stacklevel=4))
     if not hasattr(estimator, "classes_"):
-        raise TypeError(f"{type(estimator).__name__} is no classifier: pass a fitted head.")
-    if checked.shape[1] != len(estimator.classes_):
+        raise TypeError(f"{type(estimator).__name__} is not a classifier: pass a fitted head.")
+    if logits.shape[1] != len(estimator.classes_):
         raise ValueError(
-            f"X has {checked.shape[1]} columns and {type(estimator).__name__} has {len(estimator.classes_)} classes: "
+            f"X has {logits.shape[1]} columns and {type(estimator).__name__} has {len(estimator.classes_)} classes: "
             "pass a head that was fitted on logits, one column for each class."
         )
-    return checked
+    return logits
 
 
-def answers_of(estimator: Any, X: ArrayLike, y: ArrayLike, features: ArrayLike | None) -> Answers:
-    """The true classes of rows, and what softmax and a fitted head answer."""
-    logits, classes = logits_of(estimator, X), estimator.classes_
-    after = asked(estimator, "predict", X, features)
+def predictions_of(estimator: Any, X: ArrayLike, y: ArrayLike, features: ArrayLike | None) -> Predictions:
+    """The true classes, and the predictions of softmax and of a fitted head."""
+    logits, classes = checked_logits(estimator, X), estimator.classes_
+    after = call_head(estimator, "predict", X, features)
     truth, after = (label_codes(labels, len(logits), classes) for labels in (y, after))
-    return Answers(classes, truth, logits.argmax(axis=1), after)
+    return Predictions(classes, truth, logits.argmax(axis=1), after)
 
 
-def asked(estimator: Any, method: str, X: ArrayLike, features: ArrayLike | None) -> NDArray[Any]:
-    """What a head says, by ``predict`` or ``predict_proba``; with features, if there are any."""
+def call_head(estimator: Any, method: str, X: ArrayLike, features: ArrayLike | None) -> NDArray[Any]:
+    """Call ``predict`` or ``predict_proba``, with features if there are any."""
     call = getattr(estimator, method, None)
     if call is None:
-        raise TypeError(f"{type(estimator).__name__} has no {method}, and this picture needs it: pass another head.")
+        raise TypeError(f"{type(estimator).__name__} has no {method}, and this plot needs it: pass another head.")
     if features is None:
         return np.asarray(call(X))
     if "features" not in signature(call).parameters:
@@ -102,94 +113,102 @@ def asked(estimator: Any, method: str, X: ArrayLike, features: ArrayLike | None)
     return np.asarray(call(X, features=features))
 
 
-# ---- of arrays -------------------------------------------------------------------------------------------------------
+# ---- arrays ----------------------------------------------------------------------------------------------------------
 
 
-def answers_from(y_true: ArrayLike, before: ArrayLike, after: ArrayLike, classes: ArrayLike | None) -> Answers:
-    """The true classes of rows and two answers to each, as labels; ``classes`` are those that occur if None."""
+def predictions_from(y_true: ArrayLike, before: ArrayLike, after: ArrayLike, classes: ArrayLike | None) -> Predictions:
+    """The true classes and two predictions of each sample, as labels. If ``classes`` is None, those that occur."""
     given = {"y_true": np.asarray(y_true), "before": np.asarray(before), "after": np.asarray(after)}
     for name, values in given.items():
         if values.ndim != 1 or len(values) == 0:
             raise ValueError(
-                f"{name} has shape {values.shape}: pass one class for each row; of probabilities, "
+                f"{name} has shape {values.shape}: pass one class for each sample; for probabilities, "
                 "classes[probabilities.argmax(axis=1)]."
             )
-        same_rows("y_true", len(given["y_true"]), name, len(values))
-    names = _union(list(given.values())) if classes is None else _distinct(classes)
-    return Answers(names, *(label_codes(labels, len(labels), names) for labels in given.values()))
+        check_same_length("y_true", len(given["y_true"]), name, len(values))
+    names = _sorted_labels(list(given.values())) if classes is None else _checked_classes(classes)
+    return Predictions(names, *(label_codes(labels, len(labels), names) for labels in given.values()))
 
 
-def _distinct(classes: ArrayLike) -> NDArray[Any]:
+def _checked_classes(classes: ArrayLike) -> NDArray[Any]:
     names = np.asarray(classes)
     if names.ndim != 1 or len(set(names.tolist())) != names.size:
         raise ValueError(
-            f"classes have shape {names.shape} and name {len(set(names.ravel().tolist()))}: pass each once, in a list."
+            f"classes has shape {names.shape} with {len(set(names.ravel().tolist()))} distinct values: pass a list "
+            "that names each class once."
         )
     return names
 
 
-def _union(given: list[NDArray[Any]]) -> NDArray[Any]:
+def _sorted_labels(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     """All labels that occur, sorted."""
     try:
-        return np.array(sorted(set().union(*(values.tolist() for values in given))))
+        return np.array(sorted(set().union(*(values.tolist() for values in arrays))))
     except TypeError as error:
         raise ValueError(
             f"y_true, before and after mix kinds of labels ({error}): make them all strings or all whole numbers."
         ) from error
 
 
-def right_by_probabilities(
+def confidence_from(
     y_true: ArrayLike, probabilities: ArrayLike, name: str, classes: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The largest probability of each row, and whether it is at the true class; without ``classes``, by the labels."""
+    """The largest probability of each sample, and whether it is that of the true class.
+
+    If ``classes`` is None, columns are in the order of the sorted labels.
+    """
     values = np.asarray(probabilities, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] < 2 or len(values) == 0:
         raise ValueError(
-            f"{name} has shape {values.shape}: pass probabilities, a row for each row and a column for each class."
+            f"{name} has shape {values.shape}: pass probabilities, one row for each sample and one column for each "
+            "class."
         )
-    same_rows("y_true", len(np.asarray(y_true)), name, len(values))
-    off = ~(np.abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE) | (values < 0).any(axis=1)
-    if off.any():
+    check_same_length("y_true", len(np.asarray(y_true)), name, len(values))
+    invalid = ~(np.abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE) | (values < 0).any(axis=1)
+    if invalid.any():
         raise ValueError(
-            f"{name} holds no probabilities at row {int(np.argmax(off))}: they are to be in 0 to 1 and to sum to 1. Of "
-            "logits, pass scipy.special.softmax(logits, axis=1)."
+            f"{name} are not probabilities in row {int(np.argmax(invalid))}: each must be in [0, 1], and a row must "
+            "sum to 1. For logits, pass scipy.special.softmax(logits, axis=1)."
         )
-    return largest_and_right(values, _true_columns(y_true, values.shape, classes, name))
+    return confidence_and_correct(values, _true_columns(y_true, values.shape, classes, name))
 
 
 def _true_columns(y_true: ArrayLike, shape: tuple[int, ...], classes: ArrayLike | None, name: str) -> NDArray[np.int64]:
     if classes is None:
         return encode_labels(y_true, shape, None)[1]
-    names = _distinct(classes)
+    names = _checked_classes(classes)
     if len(names) != shape[1]:
-        raise ValueError(f"{name} has {shape[1]} columns and there are {len(names)} classes: pass the class of each.")
+        raise ValueError(
+            f"{name} has {shape[1]} columns and there are {len(names)} classes: pass the class of each column."
+        )
     return label_codes(y_true, shape[0], names)
 
 
-def largest_and_right(
+def confidence_and_correct(
     probabilities: NDArray[np.float64], truth: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The largest probability of each row, and whether it is at the true class. Rounding may have lifted it above 1."""
+    """The largest probability of each sample, and whether it is that of the true class. Rounding may exceed 1."""
     return np.minimum(probabilities.max(axis=1), 1.0), probabilities.argmax(axis=1) == truth
 
 
-def same_rows(first: str, rows: int, second: str, others: int) -> None:
+def check_same_length(first: str, length: int, second: str, other: int) -> None:
     """Refuse arrays of different length."""
-    if rows != others:
-        raise ValueError(f"{first} has {rows} rows and {second} has {others}: pass the same rows in both.")
+    if length != other:
+        raise ValueError(f"{first} has {length} samples and {second} has {other}: pass the same samples in both.")
 
 
-def checked_rightness(confidence: ArrayLike, right: ArrayLike, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Plain data of a picture: a number in 0 to 1 for each row, and whether its answer is right."""
-    numbers, whether = np.asarray(confidence, dtype=np.float64), np.asarray(right)
-    if numbers.ndim != 1 or numbers.shape != whether.shape or len(numbers) == 0:
+def checked_confidence(confidence: ArrayLike, correct: ArrayLike, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """For each sample a number in [0, 1], and whether its prediction is correct."""
+    numbers, flags = np.asarray(confidence, dtype=np.float64), np.asarray(correct)
+    if numbers.ndim != 1 or numbers.shape != flags.shape or len(numbers) == 0:
         raise ValueError(
-            f"{name} and whether it is right have shapes {numbers.shape} and {whether.shape}: pass one number and one "
-            "True or False for each row."
+            f"{name} and whether it is right have shapes {numbers.shape} and {flags.shape}: pass one number and one "
+            "True or False for each sample."
         )
-    if not ((numbers >= 0) & (numbers <= 1)).all():
-        row = int(np.argmin((numbers >= 0) & (numbers <= 1)))
-        raise ValueError(f"{name} is {numbers[row]} at row {row}: pass numbers in 0 to 1.")
-    if whether.dtype != np.bool_:
-        raise ValueError(f"whether {name} is right is of type {whether.dtype}: pass True or False for each row.")
-    return numbers, whether
+    valid = (numbers >= 0) & (numbers <= 1)
+    if not valid.all():
+        sample = int(np.argmin(valid))
+        raise ValueError(f"{name} is {numbers[sample]} at sample {sample}: pass numbers in [0, 1].")
+    if flags.dtype != np.bool_:
+        raise ValueError(f"whether {name} is right has dtype {flags.dtype}: pass True or False for each sample.")
+    return numbers, flags

@@ -1,45 +1,44 @@
-"""What a head would change: wins and losses by class, and the pairs of classes that it untangles."""
+"""What a head would change: wins and losses by class, and the pairs of classes that are confused less."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aftermax._audit.result import Audit, ClassCounts, PairCounts, most_changed
+from aftermax.plots._display import Display
 from aftermax.plots._style import (
-    HOME,
-    LETTER,
-    OTHER,
+    ACCENT,
+    GREY,
+    LETTER_WIDTH,
     RULE,
-    name_rows,
+    integer_ticks,
+    name_lines,
     new_figure,
-    panels,
     shortened,
     title_and_legend,
-    whole_numbers,
 )
 from aftermax.plots.gain_by_class import draw_wins_and_losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+
+    from aftermax.plots._display import AxesList
 
 
-class AuditDisplay:
-    """An audit as a picture.
+class AuditDisplay(Display):
+    """An audit as a plot.
 
-    On the left, the rows of each class that only the head gets right (wins) and that only softmax gets right (losses);
-    of many classes, those that change most, and the rest written below. On the right, the pairs of classes whose
-    confusion drops most: how many rows of the one are taken for the other, before and after.
+    On the left, the samples of each class that only the head predicts correctly (wins) and that only softmax predicts
+    correctly (losses); of many classes, those that change most, with the others summed up below. On the right, the
+    pairs of classes whose confusion drops most: how many samples of one are predicted as the other, before and after.
 
     Parameters
     ----------
     audit : Audit
-        What :func:`~aftermax.audit` returned.
+        The result of :func:`~aftermax.audit`.
 
     Attributes
     ----------
@@ -52,43 +51,40 @@ class AuditDisplay:
     >>> from aftermax.data import load_vmnist
     >>> from aftermax.plots import AuditDisplay
     >>> scores = load_vmnist(trained_on=500)
-    >>> found = audit(scores.val_logits[:400], scores.val_labels[:400])
-    >>> display = AuditDisplay.from_audit(found)
-    >>> display.figure_.savefig("audit.png")  # doctest: +SKIP
+    >>> result = audit(scores.val_logits[:400], scores.val_labels[:400])
+    >>> AuditDisplay.from_audit(result).figure_.savefig("audit.png")  # doctest: +SKIP
     """
-
-    axes_: NDArray[Any]
-    figure_: Figure | SubFigure
 
     def __init__(self, audit: Audit) -> None:
         if not isinstance(audit, Audit):
             raise TypeError(
-                f"AuditDisplay takes an Audit, not {type(audit).__name__}: pass what aftermax.audit(logits, labels) "
-                "returns."
+                f"AuditDisplay takes an Audit, not {type(audit).__name__}: pass the result of "
+                "aftermax.audit(logits, labels)."
             )
         self.audit = audit
 
     @classmethod
-    def from_audit(cls, audit: Audit, *, ax: Sequence[Axes] | NDArray[Any] | None = None) -> AuditDisplay:
+    def from_audit(cls, audit: Audit, *, ax: AxesList | None = None) -> Self:
         """Draw an audit."""
         return cls(audit).plot(ax=ax)
 
-    def plot(self, *, ax: Sequence[Axes] | NDArray[Any] | None = None) -> AuditDisplay:
-        """Draw it, in two Axes, ``ax``, or in a new figure with the verdict above."""
-        if ax is None:
-            shown, _ = most_changed(self.audit.by_class)
-            lines = max(len(shown), len(self.audit.pairs), 4)
-            names = [[_class_name(one) for one in shown], [_pair_name(one) for one in self.audit.pairs]]
-            width = 8.4 + LETTER * sum(max(map(len, some), default=0) for some in names)
-            figure = new_figure(width, 2.1 + 0.27 * lines)
-            ax = figure.subplots(1, 2)
-            verdict = textwrap.fill(self.audit.verdict, int(width / LETTER))
-            figure.suptitle(verdict, fontsize="medium", x=0.01, ha="left", linespacing=1.4)
-        left, right = self.axes_ = panels(ax, 2)
-        self.figure_ = left.figure
+    def plot(self, *, ax: AxesList | None = None) -> Self:
+        """Draw in two Axes, ``ax``, or in a new figure with the verdict above."""
+        left, right = self._use_panels(self._new_axes() if ax is None else ax, 2)
         draw_wins_and_losses(left, *most_changed(self.audit.by_class))
         self._draw_pairs(right)
         return self
+
+    def _new_axes(self) -> AxesList:
+        shown, _ = most_changed(self.audit.by_class)
+        lines = max(len(shown), len(self.audit.pairs), 4)
+        names = [[_class_name(counts) for counts in shown], [_pair_name(counts) for counts in self.audit.pairs]]
+        width = 8.4 + LETTER_WIDTH * sum(max(map(len, column), default=0) for column in names)
+        figure = new_figure(width, 2.1 + 0.27 * lines)
+        verdict = textwrap.fill(self.audit.verdict, int(width / LETTER_WIDTH))
+        figure.suptitle(verdict, fontsize="medium", x=0.01, ha="left", linespacing=1.4)
+        axes: AxesList = figure.subplots(1, 2)
+        return axes
 
     def _draw_pairs(self, axes: Axes) -> None:
         pairs = self.audit.pairs
@@ -96,26 +92,26 @@ class AuditDisplay:
             axes.text(0.5, 0.5, "no pair of classes\nis confused less", transform=axes.transAxes, ha="center")
             axes.axis("off")
             return
-        places = np.arange(len(pairs))
-        before, after = (np.array([getattr(one, when) for one in pairs]) for when in ("before", "after"))
-        axes.hlines(places, after, before, color=RULE, linewidth=2.5, zorder=1)
+        lines = np.arange(len(pairs))
+        before, after = (np.array([getattr(pair, when) for pair in pairs]) for when in ("before", "after"))
+        axes.hlines(lines, after, before, color=RULE, linewidth=2.5, zorder=1)
         style: dict[str, Any] = {"s": 36, "linewidths": 1.2, "zorder": 3}
-        axes.scatter(before, places, marker="o", color="white", edgecolor=OTHER, label="by softmax", **style)
-        axes.scatter(after, places, marker="D", color=HOME, edgecolor=HOME, label="by the head", **style)
-        name_rows(axes, [_pair_name(one) for one in pairs])
+        axes.scatter(before, lines, marker="o", color="white", edgecolor=GREY, label="by softmax", **style)
+        axes.scatter(after, lines, marker="D", color=ACCENT, edgecolor=ACCENT, label="by the head", **style)
+        name_lines(axes, [_pair_name(pair) for pair in pairs])
         axes.set_xlim(-0.04 * before.max(), 1.06 * before.max())
-        whole_numbers(axes.xaxis)
+        integer_ticks(axes.xaxis)
         others = self.audit.other_errors
-        rise = sum(one.after - one.before for one in self.audit.tangled)
+        rise = sum(pair.after - pair.before for pair in self.audit.tangled)
         axes.set_xlabel(
-            f"rows\npairs confused more: {rise:+,}\nother errors: {others[0]:,} before, {others[1]:,} after"
+            f"samples\npairs confused more: {rise:+,}\nother errors: {others[0]:,} before, {others[1]:,} after"
         )
-        title_and_legend(axes, "Confused less: true class, and what it is taken for")
+        title_and_legend(axes, "Confused less: true class → predicted class")
 
 
-def _class_name(one: ClassCounts) -> str:
-    return shortened(one.name, 20)
+def _class_name(counts: ClassCounts) -> str:
+    return shortened(counts.name, 20)
 
 
-def _pair_name(one: PairCounts) -> str:
-    return f"{shortened(one.true, 18)} → {shortened(one.taken_for, 18)}"
+def _pair_name(counts: PairCounts) -> str:
+    return f"{shortened(counts.true, 18)} → {shortened(counts.taken_for, 18)}"

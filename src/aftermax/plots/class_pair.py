@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.plots._style import BAND, HOME, OTHER, RULE, bare, new_figure, panels, shortened
-from aftermax.plots.response_array import MOST_CLASSES, array_of, checked_array, home_sizes, shown_classes
+from aftermax.plots._display import Display
+from aftermax.plots._inputs import response_array_of
+from aftermax.plots._responses import (
+    MAX_CLASSES,
+    checked_response_array,
+    class_indices,
+    draw_responses,
+    own_response_sizes,
+)
+from aftermax.plots._style import BAND, RULE, name_lines, new_figure, shortened
 from aftermax.sph.response_array import ResponseArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-APART = 1.0  # a unit whose responses to the two classes are this many spreads apart tells them apart
+    from aftermax.plots._display import AxesList
+
+SEPARATED = 1.0  # a unit whose responses are this many spreads apart separates the two classes
 
 
-class ClassPairDisplay:
-    """The rows of two classes: what softmax compares for the first, and how all units answer to both.
+class ClassPairDisplay(Display):
+    """Two classes: what softmax compares for the first, and how all units respond to both.
 
-    On the left, every unit's response to the first class, as softmax sees it: where the units of both classes (shaded)
-    overlap, it will confuse them. On the right, the rows of both classes, each unit in units of its response to its
-    own class: units that answer differently to the two can tell them apart.
+    On the left, every unit's response to the first class, as softmax compares them: where the units of both classes
+    (shaded) overlap, it confuses them. On the right, the responses to both classes, each unit in units of its response
+    to its own class: units that respond differently to the two separate them.
 
     Parameters
     ----------
@@ -33,11 +42,11 @@ class ClassPairDisplay:
 
     Attributes
     ----------
-    figure_ : matplotlib Figure or SubFigure
-    axes_ : ndarray of two matplotlib Axes
     separation : ndarray of shape (n_classes,)
-        For each unit, how many spreads its responses to the two classes are apart, the mean of the spreads that face
-        each other being one.
+        For each unit, how many spreads its responses to the two classes are apart; a spread is the mean of the two
+        that face each other.
+    axes_ : ndarray of two matplotlib Axes
+    figure_ : matplotlib Figure or SubFigure
 
     Examples
     --------
@@ -48,12 +57,9 @@ class ClassPairDisplay:
     >>> display.plot().figure_.savefig("cat-and-dog.png")  # doctest: +SKIP
     """
 
-    figure_: Figure | SubFigure
-    axes_: NDArray[Any]
-
     def __init__(self, response_array: ResponseArray, first: Any, second: Any) -> None:
-        self.response_array = checked_array(response_array, type(self))
-        self.first, self.second = shown_classes(response_array.classes, [first, second])
+        self.response_array = checked_response_array(response_array, type(self))
+        self.first, self.second = class_indices(response_array.classes, [first, second])
         if self.first == self.second:
             raise ValueError(f"first and second are both {first!r}: name two classes.")
         self.separation = self._separation()
@@ -66,39 +72,34 @@ class ClassPairDisplay:
         second: Any,
         *,
         figure: Figure | SubFigure | None = None,
-        ax: Sequence[Axes] | NDArray[Any] | None = None,
-    ) -> ClassPairDisplay:
-        """Draw two rows of the response array of a fitted head."""
-        return cls(array_of(estimator), first, second).plot(figure=figure, ax=ax)
+        ax: AxesList | None = None,
+    ) -> Self:
+        """Draw two classes of the response array of a fitted SPHClassifier, SPHClassifierCV or AutoHead with SPH."""
+        return cls(response_array_of(estimator), first, second).plot(figure=figure, ax=ax)
 
-    def plot(
-        self, *, figure: Figure | SubFigure | None = None, ax: Sequence[Axes] | NDArray[Any] | None = None
-    ) -> ClassPairDisplay:
-        """Draw it, in two Axes, ``ax``, in ``figure`` or in a new one.
+    def plot(self, *, figure: Figure | SubFigure | None = None, ax: AxesList | None = None) -> Self:
+        """Draw in two Axes, ``ax``, in ``figure`` or in a new one.
 
-        Of many units, those that tell the two classes apart best are shown.
+        Of many units, those that separate the two classes best are shown.
         """
         units = self._shown_units()
-        given = ax
+        new = ax is None
         if ax is None:
             ax = (figure or new_figure(8.5, 2.2 + 0.3 * len(units))).subplots(1, 2, sharey=True)
-        left, right = self.axes_ = panels(ax, 2)
-        self.figure_ = left.figure
-        for axes in self.axes_:
+        left, right = self._use_panels(ax, 2)
+        for axes in (left, right):
             self._prepare(axes, units)
-        names = self.response_array.classes
-        first, second = (shortened(names[i], 12) for i in (self.first, self.second))
-        self._draw_row(left, units, self.first, own_scale=False)
-        left.set_title(f"One row, as softmax sees it: class {first}", fontsize="medium")
-        left.set_xlabel(f"response, in units of unit {first}'s to its own class")
-        self._draw_row(right, units, self.first, shift=-0.16)
-        self._draw_row(right, units, self.second, shift=0.16)
+        first, second = (shortened(self.response_array.classes[i], 12) for i in (self.first, self.second))
+        self._draw_class(left, units, self.first, own_scale=False)
+        left.set_title(f"Class {first}, as softmax compares units", fontsize="medium")
+        left.set(xlabel=f"response (unit {first}'s to its own class = 1)", ylabel="unit")
+        self._draw_class(right, units, self.first, shift=-0.16)
+        self._draw_class(right, units, self.second, shift=0.16)
         self._write_separations(right, units)
-        right.set_title(f"Two rows: classes {first} and {second}", fontsize="medium")
-        right.set_xlabel("response, in units of the unit's to its own class")
-        left.set_ylabel("unit")
+        right.set_title(f"Classes {first} and {second}, unit by unit", fontsize="medium")
+        right.set_xlabel("response (each unit's to its own class = 1)")
         handles, labels = right.get_legend_handles_labels()
-        if given is None:
+        if new:
             self.figure_.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
         else:
             left.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize="small")
@@ -113,40 +114,31 @@ class ClassPairDisplay:
     def _shown_units(self) -> list[int]:
         pair = [self.first, self.second]
         others = [int(unit) for unit in np.argsort(-self.separation, kind="stable") if unit not in pair]
-        return sorted(pair + others[: MOST_CLASSES - 2])
+        return sorted(pair + others[: MAX_CLASSES - 2])
 
     def _prepare(self, axes: Axes, units: list[int]) -> None:
-        for place in (units.index(self.first), units.index(self.second)):
-            axes.axhspan(place - 0.5, place + 0.5, color=BAND, zorder=0)
+        for line in (units.index(self.first), units.index(self.second)):
+            axes.axhspan(line - 0.5, line + 0.5, color=BAND, zorder=0)
         axes.axvline(0.0, color=RULE, linewidth=0.8, zorder=1)
-        names = [shortened(self.response_array.classes[unit], 20) for unit in units]
-        axes.set_yticks(range(len(units)), names)
-        axes.set_ylim(len(units) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0, labelleft=axes is self.axes_[0])
-        bare(axes, "top", "right", "left")
+        name_lines(axes, [shortened(self.response_array.classes[unit], 20) for unit in units], margin=0.5)
+        axes.tick_params(labelleft=axes is self.axes_[0])
 
-    def _draw_row(self, axes: Axes, units: list[int], row: int, *, shift: float = 0.0, own_scale: bool = True) -> None:
-        """A class's row: every unit in units of its own response to its own class, or of the class's own unit's."""
-        array, scales = self.response_array, home_sizes(self.response_array, "column")
-        scale = scales[units] if own_scale else home_sizes(array, "row")[row]
-        is_first = row == self.first
-        axes.errorbar(
-            array.center[row, units] / scale,
-            np.arange(len(units)) + shift,
-            xerr=np.stack([array.left[row, units], array.right[row, units]]) / scale,
-            fmt="D" if is_first else "o",
-            color=HOME if is_first else OTHER,
-            markerfacecolor=HOME if is_first else "white",
-            markersize=4.5,
-            linewidth=1.5 if is_first else 1.1,
-            label=f"class {shortened(array.classes[row], 20)}",
-            zorder=3,
-        )
+    def _draw_class(
+        self, axes: Axes, units: list[int], index: int, *, shift: float = 0.0, own_scale: bool = True
+    ) -> None:
+        """The responses to a class, each in units of the unit's response to its own class, or of the class's unit."""
+        array, by_unit = self.response_array, own_response_sizes(self.response_array, "column")
+        scale = by_unit[units] if own_scale else own_response_sizes(array, "row")[index]
+        center, left, right = (part[index, units] / scale for part in (array.center, array.left, array.right))
+        label = f"class {shortened(array.classes[index], 20)}"
+        lines = np.arange(len(units)) + shift
+        draw_responses(axes, center, lines, (left, right), highlighted=index == self.first, label=label)
 
     def _write_separations(self, axes: Axes, units: list[int]) -> None:
         beside = axes.get_yaxis_transform()
-        for place, unit in enumerate(units):
+        style: dict[str, Any] = {"transform": beside, "ha": "right"}
+        for line, unit in enumerate(units):
             text = f"{self.separation[unit]:.1f}"
-            weight = "bold" if float(text) >= APART else "normal"
-            axes.text(1.06, place, text, transform=beside, ha="right", va="center", fontsize="small", weight=weight)
-        axes.text(1.06, -0.7, "spreads\napart", transform=beside, ha="right", va="bottom", fontsize="x-small")
+            weight = "bold" if float(text) >= SEPARATED else "normal"
+            axes.text(1.06, line, text, va="center", fontsize="small", weight=weight, **style)
+        axes.text(1.06, -0.7, "spreads\napart", va="bottom", fontsize="x-small", **style)

@@ -1,35 +1,40 @@
-"""Can probabilities be believed? Accuracy against confidence, before and after."""
+"""Are the probabilities calibrated? Accuracy against confidence, before and after."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binned_statistic
 
 from aftermax._utils.labels import label_codes
 from aftermax._utils.softmax import softmax
 from aftermax._utils.validation import check_count
+from aftermax.plots._display import Display
 from aftermax.plots._inputs import (
-    asked,
-    checked_rightness,
-    largest_and_right,
-    logits_of,
-    right_by_probabilities,
-    same_rows,
+    call_head,
+    check_same_length,
+    checked_confidence,
+    checked_logits,
+    confidence_and_correct,
+    confidence_from,
 )
-from aftermax.plots._style import HATCHED, HOME, OTHER, RULE, bare, new_figure, panels, title_and_legend
+from aftermax.plots._style import ACCENT, GREY, HATCHED, RULE, bare, new_figure, title_and_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
-ENOUGH_ROWS = 10  # a bin with fewer has a small mark
+    from aftermax.plots._display import AxesList
+
+ENOUGH_SAMPLES = 10  # a bin with fewer has a small marker
+LINE_BEFORE: dict[str, Any] = {"marker": "o", "color": GREY, "mfc": "white"}
+LINE_AFTER: dict[str, Any] = {"marker": "D", "color": ACCENT}
+BAR_AFTER: dict[str, Any] = {"color": ACCENT, "edgecolor": ACCENT}
 
 
 class Bins(NamedTuple):
-    """Rows by their confidence: how many, how confident and how often right in the mean (NaN where there are none)."""
+    """For each bin of confidence: how many samples, their mean confidence and their accuracy (NaN if it is empty)."""
 
     rows: NDArray[np.int64]
     confidence: NDArray[np.float64]
@@ -37,48 +42,42 @@ class Bins(NamedTuple):
 
     @property
     def calibration_error(self) -> float:
-        """The expected calibration error: how far confidence and accuracy are apart, in the mean over the rows."""
+        """The expected calibration error: how far accuracy and confidence of a sample's bin are apart, on average."""
         return float(np.nansum(self.rows * np.abs(self.accuracy - self.confidence)) / self.rows.sum())
 
 
-class ReliabilityDisplay:
-    """How often answers are right, by how confident they are, for softmax and for a head.
+class ReliabilityDisplay(Display):
+    """A reliability diagram of softmax and of a head: accuracy by confidence.
 
-    Where probabilities can be believed, the marks lie on the diagonal; below it, they promise too much. The expected
-    calibration error (ECE) is the distance from the diagonal, in the mean over the rows. Below, how many rows there are
-    of each confidence; bins with fewer than ten have small marks that no line joins.
+    Calibrated probabilities lie on the diagonal; below it, they are overconfident. The expected calibration error (ECE)
+    is the mean distance from the diagonal over the samples. Below, the number of samples by confidence; bins with fewer
+    than ten have small markers that no line joins.
 
     Parameters
     ----------
-    confidence_before, confidence_after : array-like of shape (n_rows,)
-        The largest probability of each row, by softmax and by the head.
-    right_before, right_after : array-like of bool of shape (n_rows,)
-        Whether the answer is right.
+    confidence_before, confidence_after : array-like of shape (n_samples,)
+        The largest probability of each sample, by softmax and by the head.
+    right_before, right_after : array-like of bool of shape (n_samples,)
+        Whether the prediction is correct.
     n_bins : int, default=10
-        How many bins, equally wide, cover confidences from 0 to 1.
+        Number of bins of equal width that cover [0, 1].
 
     Attributes
     ----------
     before, after : Bins
-        ``rows``, mean ``confidence`` and ``accuracy`` of each bin, and ``calibration_error``.
+        ``rows`` (the number of samples), mean ``confidence`` and ``accuracy`` of each bin, and ``calibration_error``.
     axes_ : ndarray of two matplotlib Axes
     figure_ : matplotlib Figure or SubFigure
 
     Examples
     --------
-    >>> from aftermax import SPHClassifier
-    >>> from aftermax.data import load_vmnist
     >>> from aftermax.plots import ReliabilityDisplay
-    >>> scores = load_vmnist(trained_on=100)
-    >>> head = SPHClassifier().fit(scores.val_logits, scores.val_labels)
-    >>> display = ReliabilityDisplay.from_estimator(head, scores.test_logits, scores.test_labels)
+    >>> before, after = [[0.9, 0.1], [0.8, 0.2]], [[0.9, 0.1], [0.3, 0.7]]
+    >>> display = ReliabilityDisplay.from_predictions(["cat", "dog"], before, after)
     >>> display.after.calibration_error < display.before.calibration_error
     True
     >>> display.figure_.savefig("reliability.png")  # doctest: +SKIP
     """
-
-    axes_: NDArray[Any]
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -90,9 +89,9 @@ class ReliabilityDisplay:
         n_bins: int = 10,
     ) -> None:
         check_count("n_bins", n_bins)
-        before = checked_rightness(confidence_before, right_before, "confidence_before")
-        after = checked_rightness(confidence_after, right_after, "confidence_after")
-        same_rows("confidence_before", len(before[0]), "confidence_after", len(after[0]))
+        before = checked_confidence(confidence_before, right_before, "confidence_before")
+        after = checked_confidence(confidence_after, right_after, "confidence_after")
+        check_same_length("confidence_before", len(before[0]), "confidence_after", len(after[0]))
         self.before, self.after = _binned(*before, n_bins), _binned(*after, n_bins)
 
     @classmethod
@@ -104,16 +103,16 @@ class ReliabilityDisplay:
         *,
         features: ArrayLike | None = None,
         n_bins: int = 10,
-        ax: Sequence[Axes] | NDArray[Any] | None = None,
-    ) -> ReliabilityDisplay:
-        """Draw the reliability of softmax and of a fitted head on the rows ``X`` (logits) with labels ``y``.
+        ax: AxesList | None = None,
+    ) -> Self:
+        """Draw the reliability of softmax and of a fitted head on the logits ``X`` of samples with labels ``y``.
 
-        The head should not have seen these rows. ``features`` are for a head that was fitted with them.
+        Pass samples that the head was not fitted on; ``features`` are for a head that was fitted with them.
         """
-        before = softmax(logits_of(estimator, X))
-        after = asked(estimator, "predict_proba", X, features)
+        before = softmax(checked_logits(estimator, X))
+        after = call_head(estimator, "predict_proba", X, features)
         truth = label_codes(y, len(before), estimator.classes_)
-        first, second = largest_and_right(before, truth), largest_and_right(after, truth)
+        first, second = confidence_and_correct(before, truth), confidence_and_correct(after, truth)
         return cls(*first, *second, n_bins=n_bins).plot(ax=ax)
 
     @classmethod
@@ -125,51 +124,51 @@ class ReliabilityDisplay:
         *,
         classes: ArrayLike | None = None,
         n_bins: int = 10,
-        ax: Sequence[Axes] | NDArray[Any] | None = None,
-    ) -> ReliabilityDisplay:
-        """Draw the reliability of probabilities ``before`` and ``after``, of shape (n_rows, K), given the true classes.
+        ax: AxesList | None = None,
+    ) -> Self:
+        """Draw the reliability of probabilities ``before`` and ``after``, of shape (n_samples, n_classes).
 
-        ``classes`` is the class of each column; if None, the sorted labels.
+        ``y_true`` are the true classes and ``classes`` is the class of each column; if None, the sorted labels.
         """
-        first = right_by_probabilities(y_true, before, "before", classes)
-        second = right_by_probabilities(y_true, after, "after", classes)
+        first = confidence_from(y_true, before, "before", classes)
+        second = confidence_from(y_true, after, "after", classes)
         return cls(*first, *second, n_bins=n_bins).plot(ax=ax)
 
-    def plot(self, *, ax: Sequence[Axes] | NDArray[Any] | None = None) -> ReliabilityDisplay:
-        """Draw it, in two Axes, ``ax``, or in a new figure."""
+    def plot(self, *, ax: AxesList | None = None) -> Self:
+        """Draw in two Axes, ``ax``, or in a new figure."""
         if ax is None:
             ax = new_figure(5.4, 6.2).subplots(2, 1, sharex=True, height_ratios=(2.6, 1))
-        above, below = self.axes_ = panels(ax, 2)
-        self.figure_ = above.figure
-        above.plot([0, 1], [0, 1], color=RULE, linestyle="--", linewidth=1.0, label="as promised", zorder=1)
-        below_style: dict[str, Any] = {"color": HOME, "edgecolor": HOME}
-        self._draw(above, below, self.before, "softmax", -1, {"marker": "o", "color": OTHER, "mfc": "white"}, HATCHED)
-        self._draw(above, below, self.after, "head", 1, {"marker": "D", "color": HOME}, below_style)
-        above.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of answers that are right")
+        above, below = self._use_panels(ax, 2)
+        above.plot([0, 1], [0, 1], color=RULE, linestyle="--", linewidth=1.0, label="calibrated", zorder=1)
+        _draw_accuracy(above, self.before, "softmax", LINE_BEFORE)
+        _draw_accuracy(above, self.after, "head", LINE_AFTER)
+        above.set(xlim=(0, 1), ylim=(-0.02, 1.02), ylabel="accuracy")
         title_and_legend(above, "Reliability before and after")
-        below.set(xlim=(0, 1), yscale="log", xlabel="confidence: the largest probability", ylabel="rows (log scale)")
+        _draw_counts(below, self.before.rows, -1, HATCHED)
+        _draw_counts(below, self.after.rows, 1, BAR_AFTER)
+        below.set(xlim=(0, 1), yscale="log", xlabel="confidence: the largest probability", ylabel="samples (log scale)")
         below.set_ylim(bottom=0.7)
         below.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
         for axes in self.axes_:
             bare(axes)
         return self
 
-    @staticmethod
-    def _draw(
-        above: Axes, below: Axes, bins: Bins, name: str, side: int, line: dict[str, Any], bar: dict[str, Any]
-    ) -> None:
-        """A line of marks above and bars beneath, to one side of the middle of each bin."""
-        many, few = bins.rows >= ENOUGH_ROWS, (bins.rows > 0) & (bins.rows < ENOUGH_ROWS)
-        label = f"{name}: ECE {100 * bins.calibration_error:.1f} %"
-        above.plot(bins.confidence[many], bins.accuracy[many], markersize=5.5, linewidth=1.1, label=label, **line)
-        above.plot(bins.confidence[few], bins.accuracy[few], markersize=3, linestyle="none", **line)
-        width = 1 / len(bins.rows)
-        middles = (np.arange(len(bins.rows)) + 0.5) * width
-        below.bar(middles + side * 0.2 * width, bins.rows, width=0.4 * width, label=name, **bar)
+
+def _draw_accuracy(axes: Axes, bins: Bins, name: str, style: dict[str, Any]) -> None:
+    many, few = bins.rows >= ENOUGH_SAMPLES, (bins.rows > 0) & (bins.rows < ENOUGH_SAMPLES)
+    label = f"{name}: ECE {100 * bins.calibration_error:.1f} %"
+    axes.plot(bins.confidence[many], bins.accuracy[many], markersize=5.5, linewidth=1.1, label=label, **style)
+    axes.plot(bins.confidence[few], bins.accuracy[few], markersize=3, linestyle="none", **style)
+
+
+def _draw_counts(axes: Axes, counts: NDArray[np.int64], side: int, style: dict[str, Any]) -> None:
+    """Bars to one side of the middle of each bin."""
+    width = 1 / len(counts)
+    middles = (np.arange(len(counts)) + 0.5) * width
+    axes.bar(middles + side * 0.2 * width, counts, width=0.4 * width, **style)
 
 
 def _binned(confidence: NDArray[Any], right: NDArray[np.bool_], n_bins: int) -> Bins:
-    places = np.minimum((confidence * n_bins).astype(np.int64), n_bins - 1)
-    rows = np.bincount(places, minlength=n_bins)
-    sums = (np.bincount(places, values, minlength=n_bins) for values in (confidence, right.astype(np.float64)))
-    return Bins(rows, *(np.divide(total, rows, out=np.full(n_bins, np.nan), where=rows > 0) for total in sums))
+    edges = np.arange(n_bins + 1) / n_bins
+    counts = np.histogram(confidence, edges)[0]
+    return Bins(counts, *binned_statistic(confidence, [confidence, right], bins=edges).statistic)

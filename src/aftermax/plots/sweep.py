@@ -1,46 +1,46 @@
-"""The paper's Figure 6: what validation rows tell about test rows."""
+"""The paper's Figure 6: gains on validation samples against gains on test samples."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from aftermax.plots._style import HOME, OTHER, RULE, bare, new_figure
+from aftermax.plots._display import Display
+from aftermax.plots._style import ACCENT, GREY, RULE, bare
 from aftermax.sph.classifier_cv import SPHClassifierCV
 from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from aftermax.sph.sweep import sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class SweepDisplay:
-    """Every set of settings as a point: its gain on validation rows and on test rows. The paper's Figure 6.
+class SweepDisplay(Display):
+    """Every set of hyperparameters as a point: its gain on validation and on test samples. The paper's Figure 6.
 
-    Where the points lie along the diagonal, validation rows can tell good settings from bad. Where they form a cloud,
-    the best on validation is a matter of luck.
+    Where the points lie along the diagonal, validation samples rank the sets well. Where they form a cloud, the best
+    set on validation samples is a matter of luck.
 
     Parameters
     ----------
     validation_gain, test_gain : array-like of shape (n_sets,)
         Relative reduction of softmax's error under each set.
     chosen : int, default=None
-        Which set was chosen.
+        Index of the chosen set.
     softmax_kept : bool, default=False
-        Whether softmax was kept rather than any set; it is at the origin.
+        Whether softmax was kept instead of any set; it is at the origin.
     by : str, default=""
-        How the gain on validation rows was measured, for the label of the axis.
+        How the validation gain was measured, for the label of the axis.
 
     Attributes
     ----------
+    oracle : int
+        Index of the set with the largest test gain: it cannot be chosen without the test labels.
     axes_ : matplotlib Axes
     figure_ : matplotlib Figure or SubFigure
-    oracle : int
-        The set with the best gain on the test rows: nobody could have chosen it without their labels.
 
     Examples
     --------
@@ -50,9 +50,6 @@ class SweepDisplay:
     1
     >>> display.plot().figure_.savefig("sweep.png")  # doctest: +SKIP
     """
-
-    axes_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -74,7 +71,7 @@ class SweepDisplay:
         if not np.isfinite([self.validation_gain, self.test_gain]).all():
             raise ValueError("validation_gain or test_gain holds NaN or infinity: drop such sets from both.")
         if chosen is not None and not 0 <= chosen < len(self.test_gain):
-            raise ValueError(f"chosen={chosen} is no set: there are {len(self.test_gain)}, counted from 0.")
+            raise ValueError(f"chosen={chosen} is out of range: there are {len(self.test_gain)} sets, counted from 0.")
         self.chosen = chosen
         self.softmax_kept = softmax_kept
         self.by = by
@@ -89,10 +86,10 @@ class SweepDisplay:
         chosen: int | None = None,
         by: str = "",
         ax: Axes | None = None,
-    ) -> SweepDisplay:
-        """Draw two results of :func:`~aftermax.sweep` over the same grid, evaluated on validation and on test rows."""
+    ) -> Self:
+        """Draw two results of :func:`~aftermax.sweep` over the same grid, on validation and on test samples."""
         if not _same_sets(on_validation, on_test):
-            raise ValueError("The two sweeps are over different sets of settings: pass sweeps over one grid.")
+            raise ValueError("The two sweeps are over different sets of hyperparameters: pass sweeps over one grid.")
         return cls(on_validation["gain"], on_test["gain"], chosen=chosen, by=by).plot(ax=ax)
 
     @classmethod
@@ -105,60 +102,62 @@ class SweepDisplay:
         y_test: ArrayLike,
         *,
         ax: Axes | None = None,
-    ) -> SweepDisplay:
-        """Draw the sets that a fitted search chose from.
+    ) -> Self:
+        """Draw the sets that a fitted SPHClassifierCV chose from.
 
-        ``X`` and ``y`` are the rows it was fitted on; the gains on validation rows are the cross-validated ones that
-        the choice was made from.
+        ``X`` and ``y`` are the samples it was fitted on; the validation gains are the cross-validated ones that the
+        choice was based on.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "cv_results_") or "departures" not in estimator.cv_results_:
-            raise TypeError(f"{type(estimator).__name__} is no SPHClassifierCV: pass a fitted one.")
+            raise TypeError(f"{type(estimator).__name__} is not an SPHClassifierCV: pass a fitted one.")
         options: dict[str, Any] = {"classes": estimator.classes_, "n_jobs": estimator.n_jobs}
-        columns = sweep(X, y, estimator.grid, eval_logits=X_test, eval_labels=y_test, **options)
-        found = {name: column[:-1] for name, column in estimator.cv_results_.items()}  # the last one is softmax
-        if not _same_sets(found, columns):
+        on_test = sweep(X, y, estimator.grid, eval_logits=X_test, eval_labels=y_test, **options)
+        by_cv = {name: column[:-1] for name, column in estimator.cv_results_.items()}  # the last one is softmax
+        if not _same_sets(by_cv, on_test):
             raise ValueError("The grid is no longer the one that was fitted: fit again.")
         kept = estimator.fell_back_
         chosen = None if kept else estimator.best_index_
-        return cls(found["gain"], columns["gain"], chosen=chosen, softmax_kept=kept, by="cross-validation").plot(ax=ax)
+        display = cls(by_cv["gain"], on_test["gain"], chosen=chosen, softmax_kept=kept, by="cross-validation")
+        return display.plot(ax=ax)
 
-    def plot(self, *, ax: Axes | None = None) -> SweepDisplay:
-        """Draw it, in ``ax`` or in a new figure."""
-        if ax is None:
-            ax = new_figure(5.2, 4.8).subplots()
-        self.axes_, self.figure_ = ax, ax.figure
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """Draw in ``ax`` or in a new figure."""
+        axes = self._use_axes(ax, 5.2, 4.8)
+        axes.axhline(0.0, color=RULE, linewidth=0.8, zorder=1)
+        axes.axvline(0.0, color=RULE, linewidth=0.8, zorder=1)
+        axes.axline((0.0, 0.0), slope=1.0, color=RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         gains = np.stack([self.validation_gain, self.test_gain], axis=1)
-        points, counts = np.unique(gains, axis=0, return_counts=True)
-        ax.axhline(0.0, color=RULE, linewidth=0.8, zorder=1)
-        ax.axvline(0.0, color=RULE, linewidth=0.8, zorder=1)
-        ax.axline((0.0, 0.0), slope=1.0, color=RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-        across, up = 100 * points.T
-        faintest = np.clip(400 / len(points), 0.12, 0.9)
-        shade = faintest + (1 - faintest) * np.log(counts) / np.log(max(counts.max(), 2))  # darker where more sets lie
-        ax.scatter(across, up, s=5, color=OTHER, alpha=shade, linewidths=0, rasterized=True)
-        ax.scatter([], [], s=5, color=OTHER, label="a set of settings")
+        self._draw_points(gains)
         self._mark(gains[self.oracle], "^", "white", "best on test: needs its labels")
         if self.softmax_kept:
-            self._mark(np.zeros(2), "D", HOME, "chosen: softmax")
+            self._mark(np.zeros(2), "D", ACCENT, "chosen: softmax")
         elif self.chosen is not None:
-            self._mark(gains[self.chosen], "D", HOME, "chosen")
-        self._zoom(100 * points.min(), 100 * points.max())
-        ax.set_xlabel("fewer errors on validation rows, %" + (f"\nby {self.by}" if self.by else ""))
-        ax.set_ylabel("fewer errors on test rows, %")
-        ax.legend(fontsize="small", loc="lower right", markerscale=1.2)
-        bare(ax)
+            self._mark(gains[self.chosen], "D", ACCENT, "chosen")
+        self._zoom(100 * gains.min(), 100 * gains.max())
+        axes.set_xlabel("fewer errors on validation samples, %" + (f"\nby {self.by}" if self.by else ""))
+        axes.set_ylabel("fewer errors on test samples, %")
+        axes.legend(fontsize="small", loc="lower right", markerscale=1.2)
+        bare(axes)
         return self
 
-    def _zoom(self, bottom: float, top: float) -> None:
-        """Show where the choice is made; the worst sets may lie far away."""
-        scale = max(top, 1.0)
-        low, high = max(-1.5 * scale, min(bottom, 0.0) - 0.15 * scale), 1.15 * scale
+    def _draw_points(self, gains: NDArray[np.float64]) -> None:
+        """Each distinct point once, darker where more sets coincide."""
+        points, counts = np.unique(gains, axis=0, return_counts=True)
+        faintest = np.clip(400 / len(points), 0.12, 0.9)
+        opacity = faintest + (1 - faintest) * np.log(counts) / np.log(max(counts.max(), 2))
+        self.axes_.scatter(*100 * points.T, s=5, color=GREY, alpha=opacity, linewidths=0, rasterized=True)
+        self.axes_.scatter([], [], s=5, color=GREY, label="a set of hyperparameters")
+
+    def _zoom(self, lowest: float, highest: float) -> None:
+        """Show the region that the choice is made in; the worst sets may lie far away."""
+        scale = max(highest, 1.0)
+        low, high = max(-1.5 * scale, min(lowest, 0.0) - 0.15 * scale), 1.15 * scale
         self.axes_.set(xlim=(low, high), ylim=(low, high), aspect="equal")
-        beyond = np.mean(100 * np.minimum(self.validation_gain, self.test_gain) < low)
-        if beyond > 0:
-            share = f"{100 * beyond:.0f} % of the sets" if beyond >= 0.005 else "a few sets"
-            note = f"{share} are outside the picture"
+        outside = np.mean(100 * np.minimum(self.validation_gain, self.test_gain) < low)
+        if outside > 0:
+            share = f"{100 * outside:.0f} % of the sets" if outside >= 0.005 else "a few sets"
+            note = f"{share} are outside the plot"
             self.axes_.text(0.03, 0.97, note, transform=self.axes_.transAxes, fontsize="small", va="top")
 
     def _mark(self, gains: NDArray[np.float64], marker: str, fill: str, label: str) -> None:
@@ -167,5 +166,5 @@ class SweepDisplay:
 
 
 def _same_sets(ours: dict[str, NDArray[Any]], theirs: dict[str, NDArray[Any]]) -> bool:
-    """Whether two tables hold the same settings in the same order."""
+    """Whether two tables hold the same hyperparameters in the same order."""
     return all(np.array_equal(ours[name], theirs[name]) for name in HYPERPARAMETERS)

@@ -1,59 +1,63 @@
-"""What the words of the report mean, for those who have not met them."""
+"""The terms of the report, for readers who are new to them."""
 
 from __future__ import annotations
 
-import html
+from aftermax.report._text import definition_list
 
-ANSWERING = {  # by what was chosen
+PREDICTED_BY = {  # by Audit.chosen
     "softmax": "softmax: the model as it is",
-    "combination": "combination: several corrections of the model's scores, weighed against each other",
+    "combination": "combination: several corrections of the logits, combined by stacking",
     "sph": "SPH: where softmax is uncertain, the class whose usual responses are nearest",
 }
-ANSWERING["SPHClassifier"] = ANSWERING["sph"]
+PREDICTED_BY["SPHClassifier"] = PREDICTED_BY["sph"]
 TERMS = {
+    "Sample": "One labelled example: the outputs of the model for one input, and the true class of that input.",
+    "Logits": "The outputs of the model before softmax, one for each class.",
     "Softmax (the model as it is)": (
-        "What the model answers today: the class with the largest of its scores, which softmax turns into shares "
-        "that sum to 1. In this report, before is always softmax."
+        "Softmax turns the logits into probabilities that sum to 1, and the model predicts the class with the largest. "
+        "In this report, before always means softmax."
     ),
     "Head": (
-        "A last step after the model. It takes the model's scores and answers in place of softmax; the model "
-        "itself is not changed."
+        "A last step after the model. It takes the logits and predicts in place of softmax; the model itself is not "
+        "changed."
+    ),
+    "Out-of-fold": (
+        "Predicted by a head that was fitted without this sample. Only such predictions show what to expect on new "
+        "samples."
     ),
     "Wins and losses": (
-        "A win is a row that softmax gets wrong and the head gets right; a loss is a row that softmax gets right "
-        "and the head gets wrong. All other rows speak for neither."
+        "A win is a sample that softmax gets wrong and the head gets right; a loss is a sample that softmax gets right "
+        "and the head gets wrong. All other samples do not count for either."
     ),
-    "Found (recall, sensitivity)": (
-        "Of all rows that truly are of a class, the share that is answered with that class."
+    "Recall (sensitivity)": "Of all samples of a class, the share that is predicted as that class.",
+    "p-value": (
+        "How likely a difference at least as large as this would be by chance alone, if there were none in truth. "
+        "Below 0.05 it is usually called significant."
     ),
-    "p": (
-        "How likely a difference as large as this would be by chance alone, if there were none in truth. Below "
-        "0.05, it is usually taken to be more than chance."
+    "95 % interval": (
+        "Where the same figure is expected on as many new samples of the same kind, 95 times out of 100."
     ),
-    "95 % interval": "Where the same figure will lie on as many new rows of the same kind, 95 times out of 100.",
     "McNemar's test": (
-        "The usual test for two answers to the same rows: do wins and losses differ by more than chance?"
+        "The usual test for two predictions of the same samples: do wins and losses differ by more than chance?"
     ),
     "Combination": (
-        "A head that adds several corrections to the model's scores. How much each of them counts is chosen on "
-        "rows kept out."
+        "A head that adds several corrections to the logits. Its stacking weights, how much each correction counts, "
+        "are fitted on out-of-fold predictions."
     ),
     "SPH": (
-        "Softmax-Pooling Hybrid, another kind of head. Where softmax is certain, it agrees; where softmax is not, "
-        "it pools."
+        "Softmax-Pooling Hybrid, another kind of head. Where softmax is certain, it agrees; where softmax is not, it "
+        "pools."
     ),
-    "Pooled": (
-        "Answered by all response units together: with the class whose usual responses are nearest to those to the row."
-    ),
+    "Pooled": "Predicted by all response units together: the class whose usual responses are nearest to the sample's.",
     "Response unit": (
-        "One of the model's outputs. There is one for each class, and its score should be large for rows of that "
-        "class; what it says to rows of other classes holds information too."
+        "One of the model's outputs. There is one for each class, and its logit should be large for samples of that "
+        "class; its response to samples of other classes holds information too."
     ),
     "Spread": (
         "How far responses usually are from their mean, on either side: a standard deviation of that side alone."
     ),
-    "Log-loss": (
-        "How little probability is given to the true class, on average. Smaller is better, and to be certain and "
+    "Log loss": (
+        "The negative logarithm of the probability of the true class, on average. Smaller is better; being certain and "
         "wrong costs most."
     ),
 }
@@ -61,4 +65,4 @@ TERMS = {
 
 def glossary() -> str:
     """The terms and what they mean, as the items of a list."""
-    return "\n".join(f"<dt>{html.escape(term)}</dt><dd>{html.escape(words)}</dd>" for term, words in TERMS.items())
+    return definition_list(TERMS)

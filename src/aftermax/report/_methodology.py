@@ -1,8 +1,7 @@
-"""How the numbers of the report came about, in words that fit the head that was audited."""
+"""How the numbers of the report were computed, for the head that was audited."""
 
 from __future__ import annotations
 
-import html
 import platform
 
 import numpy as np
@@ -12,141 +11,137 @@ from numpy.typing import NDArray
 from aftermax import __version__
 from aftermax._audit.result import Audit
 from aftermax._utils.paired_tests import ALPHA, POWER
-from aftermax.auto.head import FEW_TO_FOLD, AutoHead
-from aftermax.plots._inputs import gate_of
-from aftermax.report._chart_data import MOST_ROWS, MOST_UNITS
+from aftermax.auto.head import AutoHead
+from aftermax.report._chart_data import MAX_PICKED_CLASSES, MAX_UNITS
+from aftermax.report._text import definition_list
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
-KNOWN_SETTINGS = {  # of the heads of aftermax; other heads' settings may hold anything, also paths
+KNOWN_PARAMETERS = {  # of the heads of aftermax; parameters of other heads may hold anything, also paths
     "AutoHead": ("cv", "alpha"),
     "SPHClassifierCV": ("cv", "n_repeats", "alpha"),
     "SPHClassifier": ("certainty", "center", "min_separation", "weight_power", "veto_distance", "veto_count"),
 }
+GAIN = (
+    "The gain is wins minus losses, divided by softmax's errors. Its interval is for as many new samples: a paired "
+    "bootstrap that resamples twice, once for what the gain may be and once for what new samples may show of it."
+)
+SAMPLES_NEEDED = (
+    f"How many labelled samples it takes to prove a gain of this size by McNemar's test at {100 * ALPHA:g} %, with a "
+    f"power of {100 * POWER:g} %, if new samples win and lose as often as these."
+)
+CERTAINTY_AND_RESPONSES = (
+    "Certainty is the largest softmax probability of a sample. The response array D describes all samples: the mean "
+    "response of each unit to each class, and a spread on either side. Neither depends on the head. Of more than "
+    f"{MAX_UNITS} units, those with the largest separation are drawn; of more than {MAX_PICKED_CLASSES} classes, those "
+    "with the most errors of softmax can be picked."
+)
+CONTENTS = "Counts and averages only, no single sample. It loads nothing and sends nothing."
 
 
-def how_computed(audit: Audit) -> str:
-    """The last part of the page, a list of what was done."""
-    points = [
-        ("Rows", f"{audit.rows:,} labelled rows, {len(audit.classes):,} classes. {_rows_each(audit)}"),
-        ("The head", _head(audit)),
-        ("Held out", _held_out(audit)),
-        ("Before and after", _before_and_after(audit)),
-        (
-            "Gain and interval",
-            "The gain is wins less losses, divided by softmax's errors. The interval is for as many new rows: a paired "
-            "bootstrap that draws rows anew twice, for what the gain may be and for what new rows may show of it.",
-        ),
-        ("Tests", _tests(audit)),
-        (
-            "Rows needed",
-            f"How many labelled rows it takes to prove a gain of this size by McNemar's test at {100 * ALPHA:g} %, "
-            f"with a chance of {100 * POWER:g} %, if new rows win and lose as often as these.",
-        ),
-        (
-            "Certainty and response array",
-            "Certainty is a row's largest softmax score. The response array D describes all rows passed: the mean "
-            "response of each unit to each class, and a spread on either side. Neither is about the head. "
-            f"Of more than {MOST_UNITS} units, those with the largest separation are drawn; of more than {MOST_ROWS} "
-            "classes, those with the most errors of softmax can be picked.",
-        ),
-        ("What this file holds", "Counts and averages only, no single row. It loads nothing and sends nothing."),
-        (
-            "Versions",
-            f"aftermax {__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}, "
-            f"Python {platform.python_version()}.",
-        ),
-    ]
-    return "\n".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(words)}</dd>" for name, words in points)
+def methodology(audit: Audit) -> str:
+    """The last part of the page: what was computed, and how."""
+    return definition_list(
+        {
+            "Samples": (
+                f"{audit.rows:,} labelled samples, {len(audit.classes):,} classes. {_samples_per_class(audit)}"
+            ),
+            "The head": _head(audit),
+            "Out-of-fold predictions": _out_of_fold(audit),
+            "Before and after": _before_and_after(audit),
+            "Gain and interval": GAIN,
+            "Tests": _tests(audit),
+            "Samples needed": SAMPLES_NEEDED,
+            "Certainty and response array": CERTAINTY_AND_RESPONSES,
+            "What this file holds": CONTENTS,
+            "Versions": (
+                f"aftermax {__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}, "
+                f"Python {platform.python_version()}."
+            ),
+        }
+    )
 
 
-def _rows_each(audit: Audit) -> str:
+def _samples_per_class(audit: Audit) -> str:
     counts = [one.rows for one in audit.by_class]
     missing = counts.count(0)
-    return f"Rows of each class: {min(counts):,} to {max(counts):,}" + (
+    return f"Samples of each class: {min(counts):,} to {max(counts):,}" + (
         f"; {missing:,} of the classes have none." if missing else "."
     )
 
 
 def _head(audit: Audit) -> str:
     name = type(audit.head).__name__
-    settings = [
-        f"{one}={getattr(audit.head, one)}"
-        for one in KNOWN_SETTINGS.get(name, ())
-        if getattr(audit.head, one) is not None
-    ]
-    words = f"{name}({', '.join(settings)})" if settings else name
+    parameters = {known: getattr(audit.head, known) for known in KNOWN_PARAMETERS.get(name, ())}
+    given = [f"{known}={value}" for known, value in parameters.items() if value is not None]
+    head = f"{name}({', '.join(given)})" if given else name
     if audit.chosen == "softmax":
-        return f"{words}. It keeps softmax."
-    answers = "" if audit.chosen == name else f" It answers with: {audit.chosen}."
-    weighted = " It was told to weigh its classes; in this report every row counts the same." if audit.weighted else ""
-    return f"{words}, fitted on all of these rows.{answers}{weighted}"
+        return f"{head}. It keeps softmax."
+    chosen = "" if audit.chosen == name else f" It predicts by: {audit.chosen}."
+    weighted = " It was fitted with class weights; in this report every sample counts the same."
+    return f"{head}, fitted on all of these samples.{chosen}{weighted if audit.weighted else ''}"
 
 
-def _held_out(audit: Audit) -> str:
-    """Which heads answered the rows that "after" is counted from."""
+def _out_of_fold(audit: Audit) -> str:
+    """Which heads made the predictions that "after" counts."""
     head = audit.head
     if isinstance(head, AutoHead):
+        folds = f"{head.cv} folds" if head.cv else "10 folds (5 with at least 1,000 samples)"
         return (
-            f"Rows were divided into {_folds(head, audit)} folds, each class spread evenly. Each row was answered by "
-            "candidates that were fitted, settings and weights included, without its fold. Where there are too many "
-            "rows to fit on all, the rows left out are answered by the head, which has not seen them."
+            f"The samples were divided into {folds}, stratified by class. Each sample was predicted by candidates that "
+            "were fitted, hyperparameters and stacking weights included, without its fold. Where there are too many "
+            "samples to fit on all, those left out are predicted by the head itself, which was fitted without them."
         )
     if isinstance(head, SPHClassifierCV):
         return (
-            f"Rows were divided into {head.cv} folds, each class spread evenly. Each row was answered with settings "
-            "chosen, and a response array made, without its fold."
+            f"The samples were divided into {head.cv} folds, stratified by class. Each sample was predicted with "
+            "hyperparameters chosen, and a response array computed, without its fold."
         )
     if hasattr(head, "held_out_"):
-        return "The head itself says how it answers each row without having seen it (its held_out_)."
+        return "The head provides its own out-of-fold predictions (its attribute held_out_)."
     return (
-        "The head was cross-validated: rows were divided into folds (audit's cv, 5 unless set), each class spread "
-        "evenly, and each row was answered by a copy fitted without its fold."
+        "The head was cross-validated: the samples were divided into folds (audit's cv, 5 by default), stratified by "
+        "class, and each sample was predicted by a copy fitted without its fold."
     )
-
-
-def _folds(head: AutoHead, audit: Audit) -> int:
-    """How many AutoHead made. Rows of a class with no weight are left out."""
-    weights = head.class_weight if isinstance(head.class_weight, dict) else {}
-    rows = sum(one.rows for one in audit.by_class if weights.get(one.name, 1.0) > 0)
-    return min(head.cv or (10 if rows < FEW_TO_FOLD else 5), rows)
-
-
-def gate_in_words(audit: Audit) -> str:
-    """What the gate of the picture has to do with this head."""
-    gate = gate_of(audit.head)
-    words = (
-        "Certainty is a row's largest softmax score. SPH pools the rows whose certainty is below its certainty gate, "
-        "and leaves the others to softmax. Move the gate to see what it would pool."
-    )
-    if gate is not None:
-        return f"{words} The gate of the head audited here is {gate:g}" + ("." if gate else ": it pools no row.")
-    if audit.chosen == "softmax":
-        return f"Only SPH has a gate; here softmax stays, and no row is pooled. {words}"
-    return f"Only SPH has a gate: other heads, as the one audited here, look at every row. {words}"
-
-
-def uncertain_in_words(certainty: NDArray[np.float64]) -> str:
-    """Of how many rows softmax is rather uncertain."""
-    below = int(np.count_nonzero(certainty < 0.5))
-    if below == 0:
-        return "Softmax is at least half certain of every row."
-    return f"Softmax is less than half certain of {below:,} of the {len(certainty):,} rows."
 
 
 def _before_and_after(audit: Audit) -> str:
-    words = "Before is the largest logit. After is what was answered to the same rows, held out. "
+    text = "Before is the class with the largest logit. After is the out-of-fold prediction of the same samples. "
     if audit.chosen == "softmax" and audit.candidates is not None:
-        words += "As softmax stays, after is what the best candidate would have changed. "
-    return words + "Answers of the head to rows that it was fitted on are nowhere in this report."
+        text += "As softmax is kept, after is what the best candidate would have changed. "
+    return text + "Predictions of samples that the head was fitted on are nowhere in this report."
 
 
 def _tests(audit: Audit) -> str:
-    words = "McNemar's exact test, two-sided: how likely wins and losses would differ as much by chance."
+    text = "McNemar's exact test, two-sided: how likely wins and losses would differ as much by chance."
     if isinstance(audit.head, AutoHead):
-        words += (
-            " AutoHead's own test is one-sided, of errors and log-loss together (for SPH, of errors alone); softmax "
-            f"stays unless its p-value is below {audit.head.alpha:g} and there are no more errors than before."
+        text += (
+            " AutoHead's own test is one-sided, of errors and log loss together (for SPH, of errors alone); softmax "
+            f"is kept unless its p-value is below {audit.head.alpha:g} and there are no more errors than before."
         )
     elif audit.head_p_value is not None:
-        words += " The head's own test is the one by which it keeps softmax or not."
-    return words
+        text += " The head's own test decides whether it keeps softmax."
+    return text
+
+
+# ---- notes beside the charts -----------------------------------------------------------------------------------------
+
+
+def gate_note(audit: Audit, gate: float | None) -> str:
+    """What the gate of the chart means for this head."""
+    text = (
+        "Certainty is the largest softmax probability of a sample. SPH pools the samples whose certainty is below its "
+        "certainty gate, and leaves the others to softmax. Move the gate to see what it would pool."
+    )
+    if gate is not None:
+        return f"{text} The gate of the head audited here is {gate:g}" + ("." if gate else ": it pools no sample.")
+    if audit.chosen == "softmax":
+        return f"Only SPH has a gate; here softmax is kept, and no sample is pooled. {text}"
+    return f"Only SPH has a gate; other heads, such as the one audited here, may change any sample. {text}"
+
+
+def uncertainty_note(certainty: NDArray[np.float64]) -> str:
+    """For how many samples the certainty of softmax is below one half."""
+    below = int(np.count_nonzero(certainty < 0.5))
+    if below == 0:
+        return "The certainty of softmax is at least 0.5 for every sample."
+    return f"The certainty of softmax is below 0.5 for {below:,} of the {len(certainty):,} samples."

@@ -1,0 +1,73 @@
+"""What the plots of a response array share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aftermax.plots._style import ACCENT, GREY
+from aftermax.sph.response_array import ResponseArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_CLASSES = 12  # that are drawn, unless others are chosen
+
+
+def checked_response_array(response_array: ResponseArray, display: type) -> ResponseArray:
+    """The array, if it is one."""
+    if not isinstance(response_array, ResponseArray):
+        raise TypeError(
+            f"{display.__name__} takes a ResponseArray, not {type(response_array).__name__}: for a fitted head use "
+            f"{display.__name__}.from_estimator(head)."
+        )
+    return response_array
+
+
+def class_indices(known: NDArray[Any], wanted: ArrayLike | None) -> list[int]:
+    """The indices of the wanted classes; if None, of the first twelve."""
+    if wanted is None:
+        return list(range(min(len(known), MAX_CLASSES)))
+    names, chosen = known.tolist(), np.asarray(wanted).tolist()
+    unknown = [name for name in chosen if name not in names]
+    if unknown or not chosen:
+        raise ValueError(f"classes={chosen!r} cannot be shown: choose from {names!r}.")
+    return [names.index(name) for name in chosen]
+
+
+def own_response_sizes(array: ResponseArray, by: str) -> NDArray[np.float64]:
+    """The size of each unit's response to its own class.
+
+    Where that is unknown or zero, the largest of the unit's column or of the class's row.
+    """
+    sizes = np.abs(array.center)
+    own = np.diagonal(sizes)
+    largest = np.nanmax(sizes, axis=0 if by == "column" else 1, initial=0.0)
+    usable = np.isfinite(own) & (own > 0)
+    return np.where(usable, own, np.where(largest > 0, largest, 1.0))
+
+
+def draw_responses(
+    axes: Axes,
+    center: NDArray[np.float64],
+    lines: ArrayLike,
+    spreads: tuple[NDArray[np.float64], NDArray[np.float64]],
+    *,
+    highlighted: bool,
+    label: str | None = None,
+) -> None:
+    """Centers with one spread to either side, at y = ``lines``."""
+    axes.errorbar(
+        center,
+        lines,
+        xerr=np.stack(spreads),
+        fmt="D" if highlighted else "o",
+        color=ACCENT if highlighted else GREY,
+        markerfacecolor=ACCENT if highlighted else "white",
+        markersize=5 if highlighted else 4.3,
+        linewidth=1.8 if highlighted else 1.1,
+        label=label,
+        zorder=3,
+    )

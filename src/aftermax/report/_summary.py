@@ -1,0 +1,86 @@
+"""The first part of the page: warnings, key figures and the table of all figures."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from aftermax._audit.result import Audit, rows_to_be_sure
+from aftermax._utils.text import fewer, fewer_between, p_value, percent
+from aftermax.report._glossary import PREDICTED_BY
+from aftermax.report._text import escaped, unbroken
+
+LONGEST_UNBROKEN = 25  # letters of a value that stay on one line
+
+
+def warning_list(audit: Audit) -> str:
+    """The warnings of the audit, or nothing."""
+    items = "\n".join(f"<li>{escaped(text)}</li>" for text in audit.warnings)
+    return f'<div class="warnings" role="note">\n<p>Warnings</p>\n<ul>\n{items}\n</ul>\n</div>' if items else ""
+
+
+def key_figures(audit: Audit) -> str:
+    """The four numbers to look at first."""
+    before, after = audit.errors
+    interval = f"95 % interval: {fewer_between(*audit.gain_interval)}"
+    gain = (fewer(audit.gain), interval) if before else ("no errors", "softmax makes no errors")
+    tiles = [
+        ("Error of softmax", percent(audit.error_before), f"{before:,} of {audit.rows:,} samples"),
+        (f"Error of {_head_name(audit)}", percent(audit.error_after), f"{after:,} of {audit.rows:,} samples"),
+        ("Change in errors", *gain),
+        ("Wins and losses", f"{audit.wins:,} : {audit.losses:,}", f"McNemar's test: p {p_value(audit.p_value)}"),
+    ]
+    return "\n".join(
+        f'<div class="tile"><dt>{name}</dt><dd class="number">{number}</dd><dd>{detail}</dd></div>'
+        for name, number, detail in ([unbroken(html.escape(text)) for text in tile] for tile in tiles)
+    )
+
+
+def summary_tables(audit: Audit) -> str:
+    """Every figure of the audit, one in a line."""
+    before, after = audit.errors
+    errors = [
+        ("Samples", f"{audit.rows:,}"),
+        ("Classes", f"{len(audit.classes):,}"),
+        ("Errors before (softmax)", f"{before:,} ({percent(audit.error_before)})"),
+        (f"Errors after ({_head_name(audit)}, out-of-fold)", f"{after:,} ({percent(audit.error_after)})"),
+        ("Gain: change in errors, relative to softmax's", fewer(audit.gain) if before else "no errors to reduce"),
+    ]
+    if before:
+        errors.append(("95 % interval of the gain on as many new samples", fewer_between(*audit.gain_interval)))
+    own_test = "none" if audit.head_p_value is None else p_value_alone(audit.head_p_value)
+    evidence = [
+        ("Wins: samples that only the head predicts correctly", f"{audit.wins:,}"),
+        ("Losses: samples that only softmax predicts correctly", f"{audit.losses:,}"),
+        ("p-value of McNemar's test, exact and two-sided", p_value_alone(audit.p_value)),
+        ("p-value of the head's own test", own_test),
+        ("Labelled samples needed to prove this gain", rows_to_be_sure(audit)),
+        ("The head predicts by", PREDICTED_BY.get(audit.chosen, f"{audit.chosen}: the head that was passed")),
+    ]
+    return _two_columns("Errors", errors) + "\n" + _two_columns("Evidence", evidence)
+
+
+def p_value_alone(value: float) -> str:
+    """A p-value for a cell of its own."""
+    return p_value(value).removeprefix("= ")
+
+
+def _head_name(audit: Audit) -> str:
+    """Whose out-of-fold predictions "after" counts: where softmax is kept, no head predicts."""
+    return "the best candidate" if audit.chosen == "softmax" and audit.candidates is not None else "the head"
+
+
+def _two_columns(caption: str, lines: Sequence[tuple[str, str]]) -> str:
+    body = "\n".join(
+        f'<tr><th scope="row">{unbroken(html.escape(name))}</th>'
+        f"<td{_css_class(value)}>{unbroken(html.escape(value))}</td></tr>"
+        for name, value in lines
+    )
+    return (
+        f'<div class="scroll"><table class="figures"><caption>{caption}</caption>\n'
+        f"<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _css_class(value: str) -> str:
+    return ' class="long"' if len(value) > LONGEST_UNBROKEN else ""

@@ -1,0 +1,49 @@
+"""In a browser: the gate counts the samples below it."""
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+from aftermax import SPHClassifier, SPHClassifierCV, audit
+from aftermax._utils.text import percent
+from helpers.report_pages import certainties
+from helpers.samples import make_samples
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("case", ["digits", "animals", "many"])
+def test_the_gate_counts_exactly_the_samples_below_it(case, opened, request):
+    found, logits, labels = request.getfixturevalue(case)
+    page = opened(found, logits, labels)
+    certainty = certainties(logits)
+    wrong = np.asarray(found.classes)[logits.argmax(axis=1)] != labels
+    for gate in (0.0, 0.3, 0.505, 0.7, 0.9, 0.995, 1.0):
+        page.locator("#gate").fill(str(gate))
+        below = certainty < gate
+        pooled, errors = below.sum(), (below & wrong).sum()
+        assert page.locator("#gate-value").text_content() == f"{gate:.3f}"
+        among = f" ({percent(errors / pooled)})" if pooled else ""
+        assert page.locator("#pooled-samples").text_content() == f"{pooled} of {len(labels)} ({percent(below.mean())})"
+        assert page.locator("#pooled-errors").text_content() == f"{errors} of {pooled}{among}"
+        assert page.locator("#pooled-share").text_content() == (
+            f"{errors} of {wrong.sum()} ({percent(errors / wrong.sum())})"
+        )
+
+
+def test_a_sample_exactly_at_the_gate_is_not_pooled(opened):
+    logits = np.array([[3.0, 3.0], [0.0, 0.1], [1.0, 0.0], [-400.0, 400.0]]).repeat(5, axis=0)
+    labels = np.array([0, 1, 0, 1]).repeat(5)  # certainties 0.5, 0.525, 0.731 and 1
+    page = opened(audit(logits, labels, GaussianNB(), cv=2), logits, labels)
+    for gate, pooled in ((0.5, 0), (0.505, 5), (0.53, 10), (0.735, 15), (1.0, 15)):
+        page.locator("#gate").fill(str(gate))
+        assert page.locator("#pooled-samples").text_content().startswith(f"{pooled} of 20"), gate
+
+
+@pytest.mark.parametrize("head", [SPHClassifier(certainty=0.6), SPHClassifierCV({"certainty": [0.6]}, cv=2, alpha=1)])
+def test_the_gate_starts_at_the_heads_own_if_it_has_one(head, opened):
+    logits, labels = make_samples(seed=1, rows=200)
+    logits += np.array([2, -1, 0, 1, -2])
+    page = opened(audit(logits, labels, head), logits, labels)
+    assert page.locator("#gate").input_value() == "0.6"
+    assert "The gate of the head audited here is 0.6." in page.locator("main").text_content()
