@@ -1,6 +1,7 @@
 """How inner loops are compiled. Importing this module imports numba, so it is imported on first use."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -15,3 +16,9 @@ def compiled(function: Callable[..., Any]) -> Any:
         return njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # no folder that numba may write to
         return njit(nogil=True, error_model="numpy")(function)
+
+
+def is_cached(function: Any) -> bool:
+    """Whether the compiled code of this function's module is on disk, or has no place there."""
+    folder = function.stats.cache_path
+    return folder is None or any(Path(folder).glob("*.nbi"))
