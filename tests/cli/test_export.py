@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import aftermax
-from aftermax.bridges.onnx import agreement, to_onnx
+from aftermax.bridges.onnx import agreement, attach, to_onnx
 from aftermax.storage.head_files import FittedOn, write_head
 from helpers.command import refused, run, run_here
 from helpers.samples import make_samples
@@ -39,12 +39,16 @@ def head():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, head):
+def logits():
+    return make_samples(seed=2, rows=300, size=3)[0].astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, head, logits):
     folder = tmp_path_factory.mktemp("export")
     aftermax.save(head, folder / "head.npz")
     weights = np.array([[2, 0, 0], [0, 0.5, 0], [0, 0, 1]], np.float32)
     network(folder / "network.onnx", weights)
-    logits = make_samples(seed=2, rows=300, size=3)[0].astype(np.float32)
     np.savez(folder / "scores.npz", test_logits=logits)
     np.save(folder / "inputs.npy", logits @ np.linalg.inv(weights))
     np.save(folder / "others.npy", -logits)
@@ -64,11 +68,9 @@ def run_model(path, inputs):
     )
 
 
-def test_export_writes_a_head_and_counts_the_same_predictions(folder, head, tmp_path):
+def test_export_writes_a_head_and_counts_the_same_predictions(folder, head, logits, tmp_path):
     asked = ["--check", "scores.npz", "--part", "test", "--precision", "float64"]
     done = run("export", "head.npz", tmp_path / "head.onnx", *asked, cwd=folder, check=True)
-    with np.load(folder / "scores.npz") as scores:
-        logits = scores["test_logits"]
     expected = agreement(to_onnx(head, precision="float64"), head, logits)
     assert expected.same == 300
     assert done.stderr == f"{expected}\nWritten to {tmp_path / 'head.onnx'}\n"
@@ -89,33 +91,38 @@ def test_a_head_is_attached_to_a_network(folder, head, tmp_path):
     assert np.mean(found["label"] == head.predict(found["logits"])) > 0.99
 
 
-def test_without_its_inputs_the_head_of_a_network_is_checked_alone(folder, tmp_path):
+def test_without_its_inputs_the_head_of_a_network_is_checked_alone(folder, head, logits, tmp_path):
     asked = ["--onto", "network.onnx", "--logits-from", "logits", "--check", "scores.npz", "--part", "test"]
     done = run_here("export", "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)
-    assert done.stderr.startswith("The head alone: Of 300 ")
+    path = tmp_path / "both.onnx"
+    assert done.stderr == f"The head alone: {agreement(to_onnx(head), head, logits)}\nWritten to {path}\n"
 
 
-def test_a_head_that_was_fitted_on_probabilities_says_what_the_graph_takes(folder, head, tmp_path):
+def test_a_head_that_was_fitted_on_probabilities_says_what_the_graph_takes(head, logits, tmp_path):
     write_head(head, tmp_path / "head.npz", FittedOn(probabilities=True))
-    with np.load(folder / "scores.npz") as scores:
-        shares = np.exp(scores["test_logits"] - scores["test_logits"].max())
-    np.save(tmp_path / "shares.npy", shares)
-    asked = ["head.npz", "head.onnx", "--precision", "float64", "--check", "shares.npy"]
+    probabilities = np.exp(logits - logits.max())
+    np.save(tmp_path / "probabilities.npy", probabilities)
+    asked = ["head.npz", "head.onnx", "--precision", "float64", "--check", "probabilities.npy"]
     done = run_here("export", *asked, cwd=tmp_path, check=True)
     written = (
         "Written to head.onnx. It takes log-probabilities, log(max(p, 1e-12)), because the head was fitted with --log."
     )
     assert done.stderr.endswith(f"{written}\n")
-    assert run_model(tmp_path / "head.onnx", np.log(shares))["label"].tolist() == head.predict(np.log(shares)).tolist()
+    assert (
+        run_model(tmp_path / "head.onnx", np.log(probabilities))["label"].tolist()
+        == head.predict(np.log(probabilities)).tolist()
+    )
     printed = json.loads(run_here("export", *asked, "--json", cwd=tmp_path, check=True).stdout)
     assert (printed["takes"], printed["agreement"]["same"]) == ("log-probabilities", 300)
 
 
-def test_nothing_is_written_if_predictions_differ(folder, tmp_path):
+def test_nothing_is_written_if_predictions_differ(folder, head, logits, tmp_path):
     asked = ["--onto", "network.onnx", "--logits-from", "logits", "--check", "scores.npz", "--part", "test"]
     message = refused("export", "head.npz", tmp_path / "both.onnx", *asked, "--inputs", "others.npy", cwd=folder)
-    assert message.startswith("aftermax: Nothing is written, because predictions differ: Of 300 ")
-    assert message.endswith(" Try --precision float64.\n")
+    model = attach(folder / "network.onnx", head, logits="logits")
+    result = agreement(model, head, logits, inputs=np.load(folder / "others.npy"))
+    assert result.differing > 0
+    assert message == f"aftermax: Nothing is written, because predictions differ: {result} Try --precision float64.\n"
     assert list(tmp_path.iterdir()) == []
 
 
