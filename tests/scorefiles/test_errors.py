@@ -26,7 +26,7 @@ GOOD = "a,b,label\n1,2,a\n3,1,b\n"
         (GOOD, {"ignore": ("id",)}, "no column 'id' for --ignore: it has a, b, label"),
         ("a,b,a,label\n1,2,3,a\n", {}, "several columns called a"),
         ("a,b,label,labels\n1,2,a,a\n", {}, "columns label, labels: name the one with the labels with --label-column"),
-        ("a|b|label\n1|2|a\n", {}, "1 columns that can be logits, of a.b.label: .* by commas, semicolons or tabs"),
+        ("a|b|label\n1|2|a\n", {}, "too few columns of logits, 1 among a.b.label: .* by commas, semicolons or tabs"),
         ("a,b,label\nx,2,a\n3,1,b\n", {}, "s.csv, line 2, column 'a': 'x' is not a number. If the .* --ignore a"),
         (
             "a,b,label\n1,2,a\n3,x,b\n",
@@ -127,7 +127,7 @@ def test_the_column_of_a_class_that_is_masked_out_is_not_an_id(samples, tmp_path
 def test_a_column_whose_class_no_row_has_gets_a_warning(samples, tmp_path):
     logits, labels = samples
     path = write_table(tmp_path / "s.csv", {"age": logits[:, 0] ** 2} | columns(logits, NAMES[labels]))
-    with pytest.warns(UserWarning, match=r"s.csv: no row has the label age, but .* leave it out with --ignore age\."):
+    with pytest.warns(UserWarning, match=r"s.csv: no row has the label age, but .* not classes, with --ignore age\."):
         assert len(read_scores(path).classes) == 6
     assert len(read_scores(path, ReadOptions(ignore=("age",))).classes) == 5
 
@@ -268,7 +268,7 @@ def test_files_next_to_a_score_file_must_fit_it(samples, tmp_path):
     path = str(tmp_path / "logits.npy")
     for options, words in (
         (ReadOptions(labels=tmp_path / "many.npy"), "many.npy has 121 rows but .*logits.npy has 120: one"),
-        (ReadOptions(labels=tmp_path / "few.npy"), "logits.npy has more rows than --labels: one"),
+        (ReadOptions(labels=tmp_path / "few.npy"), "few.npy has 119 rows but .*logits.npy has more: one"),
         (
             ReadOptions(labels=tmp_path / "two.csv"),
             "two.csv has columns x, y: name the one with the labels with --label-column",

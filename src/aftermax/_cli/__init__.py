@@ -87,8 +87,8 @@ def _exit_now() -> None:
 def _describe(error: Exception) -> str:
     if hasattr(error, "format_message"):  # an error of typer: wrong commands or options
         path = getattr(getattr(error, "ctx", None), "command_path", "aftermax")
-        message = error.format_message().replace("Value error, ", "").rstrip(".")  # which newer versions add
-        return f"{message}. See '{path} --help'."
+        message = error.format_message().replace("Value error, ", "")  # which newer versions add
+        return f"{message}{'' if message.endswith(('.', '?')) else '.'} See '{path} --help'."
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, ImportError | OSError | TypeError | ValueError | MemoryError):

@@ -47,7 +47,7 @@ def assign_roles(headings: list[str], options: ReadOptions, name: str) -> Column
         _check_order(logits, options.columns, headings, name)
     if len(logits) < 2:
         raise ValueError(
-            f"{name} has {len(logits)} columns that can be logits, of {join_names(headings)}: one for each class is "
+            f"{name} has too few columns of logits, {len(logits)} among {join_names(headings)}: one for each class is "
             "needed, so at least two, separated by commas, semicolons or tabs."
         )
     return ColumnRoles(logits, label, features if options.with_features else [], list(options.keep), named is not None)

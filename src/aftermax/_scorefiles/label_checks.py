@@ -83,8 +83,8 @@ def warn_of_columns(labels: NDArray[Any], classes: NDArray[Any], file: ScoreFile
     if headings == names:
         if absent and not are_integers(names):
             _warn(
-                f"{file.name}: no row has the label {join_names(absent)}, but there is such a column. If it is not a "
-                f"class, leave it out with --ignore {shell_argument(absent)}."
+                f"{file.name}: no row has the label {join_names(absent)}, but there is a column of that name. Leave "
+                f"out columns that are not classes, with --ignore {shell_argument(absent)}."
             )
     elif absent or names not in (numbered_names(len(names)), numbered_names(len(names), 1)):
         _warn(

@@ -72,9 +72,9 @@ def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores
 def _labels(batches: list[Rows], file: ScoreFile) -> NDArray[Any]:
     """The labels of all rows: as integers if they are text in the file and all are integers."""
     if any(rows.labels is None for rows in batches):
+        column = "" if file.headings is None else "the column of the labels with --label-column, or "
         raise ValueError(
-            f"{file.name} has no labels. {file.contents}: name the column of the labels with --label-column, or their "
-            "file with --labels."
+            f"{file.name} has no labels. {file.contents}: name {column}the file of the labels with --labels."
         )
     labels = np.concatenate([rows.labels for rows in batches if rows.labels is not None])
     if labels.dtype != object:
@@ -176,18 +176,21 @@ def _with_separate_files(file: ScoreFile, options: ReadOptions) -> Iterator[Rows
         total = 0
         for rows in file.batches:
             first, total = total, total + len(rows.logits)
+            for path, values in ((options.labels, labels), (options.features, features)):
+                if values is not None and values.shape[0] < total:
+                    raise _unequal_rows(path, values.shape[0], file.name, "more")
             if labels is not None:
                 rows = rows._replace(labels=labels[first:total])
             if features is not None:
                 rows = rows._replace(features=_read_features(features, first, total))
-            for kind, values in (("labels", rows.labels), ("features", rows.features)):
-                if values is not None and len(values) < len(rows.logits):
-                    raise ValueError(f"{file.name} has more rows than --{kind}: one for each row is needed.")
             yield rows
-    for path, count in ((options.labels, labels), (options.features, features)):
-        available = total if count is None else count.shape[0]
-        if available > total:
-            raise ValueError(f"{path} has {available} rows but {file.name} has {total}: one for each row is needed.")
+    for path, values in ((options.labels, labels), (options.features, features)):
+        if values is not None and values.shape[0] > total:
+            raise _unequal_rows(path, values.shape[0], file.name, str(total))
+
+
+def _unequal_rows(path: Path | None, rows: int, name: str, other_rows: str) -> ValueError:
+    return ValueError(f"{path} has {rows} rows but {name} has {other_rows}: one for each row is needed.")
 
 
 def _read_labels(path: Path, column: str | None) -> NDArray[Any]:
