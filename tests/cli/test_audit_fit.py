@@ -181,7 +181,7 @@ def test_fit_prints_in_json_that_the_head_takes_probabilities(tmp_path):
             ["audit", "scores.csv", "--label-column", "y"],
             "scores.csv has no column 'y' for --label-column: it has ant,",
         ),
-        (["audit", "logits.npy"], "logits.npy has no labels. An .npy file holds logits only: name"),
+        (["audit", "logits.npy"], "logits.npy has no labels. An .npy file holds logits only: name the file of"),
         (
             ["audit", "scores.csv", "--classes", "ant,bee"],
             "scores.csv, line 4: the label 'cat' is not one of --classes; there are ant, bee.",

@@ -81,6 +81,12 @@ def test_a_wrong_command_line_is_refused_in_one_line(arguments, words, tmp_path)
     assert refused(*arguments, cwd=tmp_path).startswith(words)
 
 
+def test_the_error_for_a_misspelled_command_is_a_sentence_that_names_the_help():
+    message = refused("exprot")
+    assert message.endswith(" See 'aftermax --help'.\n")
+    assert "?." not in message
+
+
 @pytest.mark.parametrize(("shell", "own"), [("bash", "COMP_WORDS"), ("zsh", "#compdef"), ("fish", "commandline -cp")])
 def test_shells_can_complete_commands_and_options(shell, own):
     asked = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # else it is for the shell that the tests run in

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from aftermax._utils.files import existing_file
 
 if TYPE_CHECKING:
+    from aftermax import AutoHead, SPHClassifier, SPHClassifierCV
     from aftermax._scorefiles import ReadOptions
-    from aftermax.storage._schema import Head
     from aftermax.storage.head_files import FittedOn
 
 
-def read_head(path: Path, scores: Path | None = None) -> tuple[Head, FittedOn]:
+def read_head(path: Path, scores: Path | None = None) -> tuple[AutoHead | SPHClassifier | SPHClassifierCV, FittedOn]:
     """A head and what its file says about the scores that it was fitted on.
 
     ``scores`` is the other file of the command: the error says so if the two are swapped.
