@@ -1,8 +1,8 @@
-"""README and docs: all code runs, tables and figures are those in results, links lead somewhere, the site builds.
+"""README and docs: all code runs, tables and figures are those in results, links are valid, the site builds.
 
-Blocks of ``python`` and ``bash`` are run, in order, in one process and one folder for each page; README's Python blocks
-share the folder but no names. A block of ``text`` right after one of these is what it prints, or some lines of it. What
-is not run is a ``console`` block, and only commands of NOT_RUN may stand there.
+Blocks of ``python`` and ``bash`` are run, in order, in one process and one folder per page; README's Python blocks
+share the folder but no names. A block of ``text`` right after one of these shows its output, or some lines of it. A
+``console`` block is not run, and may only contain commands of NOT_RUN.
 """
 
 import json
@@ -19,8 +19,6 @@ import typer.main
 import aftermax
 import aftermax.plots
 from aftermax._cli.app import app
-from experiments.outcomes import Outcome, Results
-from experiments.records import read_records
 from helpers.samples import ROOT
 
 README = ROOT / "README.md"
@@ -41,19 +39,19 @@ TABLES = [
     "results/shift/table.md",
     "results/money/methods.md",
     "results/money/peers.md",
-    "results/money/targets.md",
 ]
 TABLES_OF_README = ["results/demo/table.md", "results/shift/summary.md"]
-NOT_RUN = ("pip install ", "make ", "aftermax reproduce ", "aftermax bench ", "aftermax --install-completion")
+NOT_RUN = ("pip install ", "make ", "python -m experiments ", "aftermax --install-completion")
 RUN = ("python", "bash")
+TERMS = ("hyperparameter", "out-of-fold", "leave-one-out", "Nystroem", "RBF", "whitening", "overfit")
 
-# Runs the blocks of a page; a failure names the page and the line. What each block prints comes out as JSON.
+# Runs the blocks of a page; a failure names the page and the line. Writes the output of each block as JSON.
 RUNNER = """
 import contextlib, io, json, subprocess, sys
-blocks, apart, names, printed = *json.load(sys.stdin), {"__name__": "__main__"}, []
+blocks, separate, names, printed = *json.load(sys.stdin), {"__name__": "__main__"}, []
 for language, code, first, page in blocks:
     if language == "python":
-        names = {"__name__": "__main__"} if apart else names
+        names = {"__name__": "__main__"} if separate else names
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile("\\n" * (first - 1) + code, page, "exec"), names)
         printed.append(out.getvalue())
@@ -67,7 +65,7 @@ json.dump(printed, sys.stdout)
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, what is in it, the line that it starts at, and the output shown right after it."""
+    """A fenced block: its language, its text, the line where it starts, and the output shown right after it."""
 
     language: str
     code: str
@@ -76,12 +74,12 @@ class Block(NamedTuple):
 
 
 def blocks_of(text):
-    found = []
+    blocks = []
     for fence in re.finditer(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE):
         after = re.match(r"\n+```text\n(.*?)^```$", text[fence.end() :], flags=re.DOTALL | re.MULTILINE)
         line = text[: fence.start()].count("\n") + 2
-        found.append(Block(fence[1], fence[2], line, after[1] if after else ""))
-    return found
+        blocks.append(Block(fence[1], fence[2], line, after[1] if after else ""))
+    return blocks
 
 
 def with_code(pages):
@@ -91,7 +89,7 @@ def with_code(pages):
 @pytest.mark.parametrize("page", with_code(PAGES), ids=lambda page: page.name)
 def test_the_code_on_a_page_runs_and_prints_what_is_shown(page, tmp_path):
     blocks = [block for block in blocks_of(page.read_text()) if block.language in RUN]
-    told = [(block.language, block.code, block.line, page.name) for block in blocks]
+    code = [(block.language, block.code, block.line, page.name) for block in blocks]
     scripts = str(Path(sys.executable).parent)
     env = os.environ | {
         "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
@@ -100,7 +98,7 @@ def test_the_code_on_a_page_runs_and_prints_what_is_shown(page, tmp_path):
     }
     done = subprocess.run(
         [sys.executable, "-c", RUNNER],
-        input=json.dumps([told, page == README]),
+        input=json.dumps([code, page == README]),
         cwd=tmp_path,
         env=env,
         capture_output=True,
@@ -114,15 +112,15 @@ def test_the_code_on_a_page_runs_and_prints_what_is_shown(page, tmp_path):
 
 
 def assert_shown(block, printed, page):
-    """Every line that is shown was printed, in this order."""
+    """Assert that every line shown was printed, in this order."""
     lines = iter(line.rstrip() for line in printed.splitlines())
     for line in block.shown.splitlines():
         assert line.rstrip() in lines, f"{page}, line {block.line}: {line!r} is not in\n{printed}"
 
 
-def test_what_is_not_run_is_marked_and_could_not_run():
+def test_console_blocks_hold_only_commands_that_cannot_be_run_here():
     for page, text in TEXTS.items():
-        assert text.count("```") == 2 * len(blocks_of(text)), f"{page}: a fence is not closed, or inside of a list"
+        assert text.count("```") == 2 * len(blocks_of(text)), f"{page}: a fence is not closed, or inside a list"
         assert not re.search(r"^    aftermax ", text, flags=re.MULTILINE), f"{page}: commands belong in a fence"
         for block in blocks_of(text):
             assert block.language in (*RUN, "console", "text"), f"{page}, line {block.line}"
@@ -148,87 +146,91 @@ def test_no_table_of_results_is_copied_into_the_docs():
         assert [name for name, text in TEXTS.items() if first in text] in ([], ["README.md"]), path
 
 
-def test_figures_next_to_a_link_to_results_are_in_the_file_that_it_leads_to():
+def test_figures_next_to_a_link_to_results_are_in_the_linked_file():
     checked = 0
     for page, text in TEXTS.items():
         for line in text.splitlines():
             links = re.findall(r"\]\((?:\.\./)?(results/[\w/-]+\.md)\)", line)
-            told = re.findall(r"\d+\.\d+|\d+(?= [%x] )", line) if links and line.startswith("| ") else []
+            figures = re.findall(r"\d+\.\d+|\d+(?= [%x] )", line) if links and line.startswith("| ") else []
             source = "\n".join((ROOT / link).read_text() for link in links)
-            for figure in told:
+            for figure in figures:
                 assert figure in source, f"{page}: {figure} is not in {links}"
-            checked += len(told)
+            checked += len(figures)
     assert checked > 20
 
 
-def said_in(page):
+def text_of(page):
+    """The text of a page on one line."""
     return " ".join(TEXTS[page].split())
 
 
 def test_the_figures_in_sentences_on_the_paper_are_those_in_results():
-    results = Results(read_records(Outcome, ROOT / "results" / "vmnist" / "outcomes.csv"))
-    honest, retrained = results.gains("sph_chosen"), results.gains("retrained")
-    assert f"the honest gain is {honest[0]:+.1f} % at 100 samples, {honest[1]:+.1f} % at 200" in said_in("choosing.md")
-    assert f"at most {honest[2:].max():+.1f} % beyond" in said_in("choosing.md")
-    again = f"{retrained[0]:.0f} % fewer errors at 100 samples, and {retrained[-1]:.0f} % fewer at 50,000"
-    assert again in said_in("paper.md")
+    lines = (ROOT / "results" / "vmnist" / "sizes.md").read_text().splitlines()[2:]
+    gains = [[float(gain) for gain in re.findall(r"([+-][\d.]+) ±", line)] for line in lines]
+    chosen, retrained = [row[1] for row in gains], [row[-1] for row in gains]
+    assert f"the gain is {chosen[0]:+.1f} % at 100 samples, {chosen[1]:+.1f} % at 200" in text_of("choosing.md")
+    assert f"at most {max(chosen[2:]):+.1f} % beyond" in text_of("choosing.md")
+    reduction = f"{retrained[0]:.0f} % fewer errors at 100 samples, and {retrained[-1]:.0f} % fewer at 50,000"
+    assert reduction in text_of("paper.md")
 
 
 def test_the_figures_in_sentences_on_autohead_are_those_in_results():
-    assert " ".join((ROOT / "results" / "money" / "peers.md").read_text().split()) in said_in("README.md")
-    met = re.search(r"Met: (\d+ of \d+)\.", (ROOT / "results" / "money" / "targets.md").read_text())
-    for page in ("README.md", "money.md"):
-        assert f"{met.group(1)} met" in said_in(page)
+    assert " ".join((ROOT / "results" / "money" / "peers.md").read_text().split()) in text_of("README.md")
     methods = (ROOT / "results" / "money" / "methods.md").read_text()
     row = next(line for line in methods.splitlines() if line.startswith("| AutoHead |"))
     cases, worse, log_loss = (row.split(" | ")[place].strip("| ") for place in (1, 5, 8))
     assert worse == "0.0 %"
-    assert "AutoHead was significantly worse than softmax in none of them." in said_in("README.md")
-    assert f"Of the {cases} cases that were measured, none by AutoHead was significantly worse" in said_in("faq.md")
-    assert f"its log-loss is {log_loss.removeprefix('-')} lower" in said_in("faq.md")
+    assert "AutoHead was significantly worse than softmax in none of them." in text_of("README.md")
+    assert f"AutoHead was significantly worse than softmax in none of the {cases} measured cases" in text_of("faq.md")
+    assert f"its log loss is {log_loss.removeprefix('-')} lower" in text_of("faq.md")
 
 
 # ---- links -----------------------------------------------------------------------------------------------------------
 
 
 def anchors_of(text):
-    """What a git host makes of headings."""
+    """The anchors that a git host makes from headings."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page):
+def test_links_are_valid(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         if target.startswith("https://"):
             continue
         path, _, anchor = target.partition("#")
-        found = (page.parent / path) if path else page
-        assert found.exists(), target
-        if anchor:
-            assert anchor in anchors_of(found.read_text()), target
+        linked = (page.parent / path) if path else page
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors_of(linked.read_text()), target
 
 
 # ---- completeness ----------------------------------------------------------------------------------------------------
 
 
 def test_the_reference_has_every_public_name():
-    told = set(re.findall(r"^::: ([\w.]+)$", "\n".join(TEXTS.values()), flags=re.MULTILINE))
+    documented = set(re.findall(r"^::: ([\w.]+)$", "\n".join(TEXTS.values()), flags=re.MULTILINE))
     names = {f"aftermax.{name}" for name in aftermax.__all__ if name != "__version__"}
-    assert names | {f"aftermax.plots.{name}" for name in aftermax.plots.__all__} <= told
+    assert names | {f"aftermax.plots.{name}" for name in aftermax.plots.__all__} <= documented
 
 
 def test_every_command_is_explained():
-    for name in typer.main.get_command(app).commands:
+    commands = typer.main.get_command(app).commands
+    for name in (name for name, command in commands.items() if not command.hidden):
         assert f"aftermax {name}" in TEXTS["command-line.md"]
 
 
+@pytest.mark.parametrize("term", TERMS)
+def test_the_docs_name_the_methods_as_the_literature_does(term):
+    assert any(term.lower() in text.lower() for text in TEXTS.values())
+
+
 def test_the_map_of_the_source_has_every_file():
-    told = (ROOT / "CONTRIBUTING.md").read_text()
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
     package = ROOT / "src" / "aftermax"
     files = [path.name for path in package.glob("*.py") if path.name != "__init__.py"]
     folders = [f"{path.parent.name}/" for path in package.glob("*/__init__.py")]
-    assert [name for name in files + folders if f"`{name}`" not in told] == []
+    assert [name for name in files + folders if f"`{name}`" not in contributing] == []
 
 
 def test_every_picture_in_the_gallery_is_drawn_by_the_code_next_to_it():
@@ -251,7 +253,7 @@ def site(tmp_path_factory):
     return folder
 
 
-def test_the_site_builds_without_a_warning_and_fetches_nothing(site):
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_other_hosts(site):
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > len(DOCS)
     for page in pages:

@@ -10,8 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from aftermax import AutoHead, SPHClassifier, SPHClassifierCV
-from aftermax.posthoc.classifier import PostHocClassifier
+from aftermax import AutoHead, PostHocClassifier, SPHClassifier, SPHClassifierCV
 from helpers.samples import make_samples
 
 # These checks have two features and three classes; SPH needs one response unit for each class.
@@ -24,13 +23,13 @@ EXPECTED_FAILURES = {
 }
 EXPECTED_OF_AUTO = EXPECTED_FAILURES | {
     "check_class_weight_classifiers": "three classes in two columns",
-    "check_sample_weight_equivalence_on_dense_data": "a row that is there twice may be in two folds",
+    "check_sample_weight_equivalence_on_dense_data": "a repeated sample may be in two folds",
 }
 
 
 EXPECTED_OF_POST_HOC = {
-    "check_sample_weight_equivalence_on_dense_data": "a row that is there twice may be in two folds",
-    "check_sample_weight_equivalence_on_sparse_data": "a row that is there twice may be in two folds",
+    "check_sample_weight_equivalence_on_dense_data": "a repeated sample may be in two folds",
+    "check_sample_weight_equivalence_on_sparse_data": "a repeated sample may be in two folds",
 }
 
 
@@ -46,7 +45,7 @@ POST_HOC = [PostHocClassifier(LogisticRegression(), head, cv=3) for head in (Log
 
 @parametrize_with_checks([SPHClassifier(), SMALL, AutoHead(cv=2), *POST_HOC], expected_failed_checks=expected)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled rows:UserWarning")
+@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled:UserWarning")
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
@@ -66,7 +65,7 @@ def test_what_the_failed_checks_look_at_holds_with_a_unit_per_class(validation):
     np.testing.assert_array_equal(named.predict(logits), named.classes_[head.predict(logits)])
 
 
-def test_clone_keeps_every_setting():
+def test_clone_keeps_every_hyperparameter():
     head = SPHClassifier(certainty=0.7, veto_distance=3.0, veto_count=2, center="median", classes=["a", "b"])
     assert clone(head).get_params() == head.get_params()
 

@@ -1,4 +1,4 @@
-"""Draw results/gallery anew: run the code of docs/pictures.md, and take the pictures that the page shows."""
+"""Redraw results/gallery: run the code of docs/pictures.md and copy the pictures that the page shows."""
 
 import os
 import re
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def draw() -> None:
-    """Run the page in a folder of its own, then copy."""
+    """Run the page's code in a temporary folder, then copy its pictures."""
     page = (ROOT / "docs" / "pictures.md").read_text()
     gallery = ROOT / "results" / "gallery"
     gallery.mkdir(exist_ok=True)

@@ -1,7 +1,7 @@
-"""What the site takes from outside docs/: results, as they are, and the changes. Nothing is copied into a page by hand.
+"""MkDocs hooks that add files from outside docs/ to the site: the results, unchanged, and the changelog.
 
-Pages link to ``../results/...`` so that they read well on a git host. Here such links lead to the same files within the
-site, and a paragraph that is nothing but a link to a table (``results/*/*.md``) becomes that table.
+Pages link to ``../results/...`` so that they also work on a git host. In the site, such links lead to the same files,
+and a paragraph that consists of a link to a table (``results/*/*.md``) is replaced by that table.
 """
 
 import re
@@ -12,23 +12,23 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-TAKEN = {".csv", ".json", ".md", ".png"}
+RESULT_TYPES = {".csv", ".json", ".md", ".png"}
 RENAMED = {"../CHANGELOG.md": "changelog.md"}
 PICTURE = re.compile(r"^!\[([^\]]+)\]\(\.\./(results/[\w./-]+\.png)\)$", flags=re.MULTILINE)
 TABLE = re.compile(r"^\[[^\]]+\]\(\.\./(results/[\w./-]+\.md)\)$", flags=re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the results and the changes to the files of the site."""
+    """Add the results and the changelog to the files of the site."""
     for path in sorted((ROOT / "results").rglob("*")):
-        if path.suffix in TAKEN:
+        if path.suffix in RESULT_TYPES:
             files.append(File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path)))
     files.append(File.generated(config, "changelog.md", abs_src_path=str(ROOT / "CHANGELOG.md")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the tables in, let pictures be opened in full, and let links to files outside docs/ stay within the site."""
+    """Insert tables, link each picture to its full size, and keep links to files outside docs/ within the site."""
     if page.file.src_uri.startswith("results/"):
         page.meta["hide"] = [] if "\n## " in markdown else ["toc"]
         return markdown

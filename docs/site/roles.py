@@ -1,4 +1,4 @@
-"""Docstrings name things as Sphinx does, :class:`~aftermax.AutoHead`; on the site these become links."""
+"""Griffe extension that turns the Sphinx roles of docstrings, such as :class:`~aftermax.AutoHead`, into links."""
 
 import re
 from typing import Any
@@ -14,10 +14,11 @@ def _link(role: re.Match[str]) -> str:
 
 
 class Roles(griffe.Extension):
-    """Rewrites the docstring of every object."""
+    """Replaces the roles in the docstring of every object."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
-        """One object's docstring."""
+        """Replace the roles in the docstring of one object."""
         if obj.docstring:
             text = ROLE.sub(_link, obj.docstring.value)
-            obj.docstring.value = text.replace("path-like", "path\N{NON-BREAKING HYPHEN}like")  # no subtraction
+            # With an ordinary hyphen it would be taken for a subtraction.
+            obj.docstring.value = text.replace("path-like", "path\N{NON-BREAKING HYPHEN}like")

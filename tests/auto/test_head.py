@@ -13,13 +13,14 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import check_random_state
 
 from aftermax import AutoHead
-from aftermax._residual.fitting import Samples, fit_residual
+from aftermax._residual.fitting import fit_corrections, fit_softmax_temperature
+from aftermax._residual.head import compact
+from aftermax._residual.samples import Samples
 from aftermax._utils.folds import content_order, stratified_folds
 from aftermax._utils.paired_tests import paired_p_value, wins_and_losses
-from aftermax.auto import head as module
-from aftermax.auto._cross_fitting import temperature_of
+from aftermax.auto._cross_fitting import cross_fit
 from aftermax.data import load_vmnist
-from helpers.auto_heads import weak, without_corrections
+from helpers.auto_heads import CROSS_FIT, weak, without_corrections
 from helpers.samples import make_samples
 
 GIVEN = ["gain_", "gain_interval_", "p_value_", "chosen_", "weights_"]
@@ -114,7 +115,7 @@ def test_answers_held_out_are_those_of_heads_fitted_without_the_row():
     folds = stratified_folds(sample.codes, 3, rng)
     generators = rng.spawn(4)
     for fold in range(3):
-        head = fit_residual(sample.take(folds != fold), generators[fold])["combination"]
+        head = compact(fit_corrections(sample.take(folds != fold), generators[fold])["combination"])
         answers = head.scores([sample.logits[folds == fold]]).argmax(axis=1)
         np.testing.assert_array_equal(held_out[order[folds == fold]], answers)
 
@@ -131,7 +132,7 @@ def test_the_table_can_be_read_and_put_into_json(fitted):
 
 def test_sph_is_taken_where_it_is_better_than_the_combination(monkeypatch):
     """The combination is kept from learning anything; then SPH has the field."""
-    monkeypatch.setattr(module, "cross_fit", without_corrections(module.cross_fit))
+    monkeypatch.setattr(CROSS_FIT, without_corrections(cross_fit))
     logits, labels = weak(rows=600)
     head = AutoHead(cv=2).fit(logits, labels)
     assert head.chosen_ == "sph"
@@ -150,12 +151,12 @@ def test_sph_that_would_answer_as_softmax_is_never_chosen():
 
 
 def test_with_sph_chosen_probabilities_are_no_worse_than_with_a_temperature(monkeypatch):
-    monkeypatch.setattr(module, "cross_fit", without_corrections(module.cross_fit))
+    monkeypatch.setattr(CROSS_FIT, without_corrections(cross_fit))
     logits, labels = weak(rows=600)
     head = AutoHead(cv=2).fit(4 * logits, labels)
     assert head.chosen_ == "sph"
     new, truth = weak(rows=3000, seed=2)
-    scaled = 4 * new / head._temperature
+    scaled = 4 * new / head.fitted_head_.softmax_temperature
     softmax = np.exp(scaled) / np.exp(scaled).sum(axis=1, keepdims=True)
     assert log_loss(head.predict_proba(4 * new), truth) < log_loss(softmax, truth) + 0.02
 
@@ -169,7 +170,7 @@ def test_probabilities_are_calibrated_and_agree_with_the_answers(fitted):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     np.testing.assert_array_equal(fitted.classes_[probabilities.argmax(axis=1)], fitted.predict(logits))
     assert probabilities.max(axis=1).mean() == pytest.approx(np.mean(fitted.predict(logits) == labels), abs=0.04)
-    scaled = logits / fitted._temperature
+    scaled = logits / fit_softmax_temperature(Samples(*weak(), np.ones(400)))
     softmax = np.exp(scaled) / np.exp(scaled).sum(axis=1, keepdims=True)
     assert log_loss(probabilities, labels) < log_loss(softmax, labels)
 
@@ -178,9 +179,9 @@ def test_where_softmax_stays_probabilities_are_those_of_temperature_scaling():
     logits, labels = honest()
     head = AutoHead(cv=2, alpha=0.0).fit(4 * logits, labels)
     probabilities = head.predict_proba(4 * logits)
-    expected = np.exp(4 * logits / head._temperature)
+    expected = np.exp(4 * logits / head.fitted_head_.temperature)
     np.testing.assert_allclose(probabilities, expected / expected.sum(axis=1, keepdims=True))
-    assert head._temperature == pytest.approx(4.0, rel=0.3)
+    assert head.fitted_head_.temperature == pytest.approx(4.0, rel=0.3)
     np.testing.assert_array_equal(probabilities.argmax(axis=1), logits.argmax(axis=1))
 
 
@@ -247,7 +248,7 @@ def test_features_are_used_where_they_help():
 def test_features_must_come_with_the_rows_if_they_came_with_fit():
     logits, labels, features = with_features(rows=200)
     head = AutoHead(cv=2).fit(logits, labels, features=features)
-    with pytest.raises(ValueError, match="fitted with features: pass those of these rows too \\(8 columns\\)"):
+    with pytest.raises(ValueError, match="fitted with features: pass those of these samples too \\(8 columns\\)"):
         head.predict(logits)
     with pytest.raises(ValueError, match="features have 7 columns, but the head was fitted on 8"):
         head.predict_proba(logits, features[:, :7])
@@ -285,7 +286,7 @@ def test_balanced_weights_improve_balanced_accuracy():
     assert of_balanced > of_plain + 0.02
     assert balanced.chosen_ == "combination"
     assert "sph" not in balanced.candidates_
-    assert "only wins and losses are numbers of rows" in repr(balanced.candidates_)
+    assert "only wins and losses are plain counts" in repr(balanced.candidates_)
     _, own = imbalanced(900, 1)
     recalls = np.array([np.mean(balanced.held_out_[own == k] == k) for k in range(3)])
     assert balanced.candidates_["combination"].error == pytest.approx(1 - recalls.mean())
@@ -317,7 +318,7 @@ def test_rows_of_no_weight_are_as_good_as_absent(class_weight):
         ({"sample_weight": np.full(60, -1.0)}, "sample_weight holds -1.0 at row 0"),
         ({"sample_weight": np.full(60, np.inf)}, "sample_weight holds inf at row 0"),
         ({"sample_weight": np.zeros(60)}, "sample_weight is zero everywhere"),
-        ({"sample_weight": np.arange(60) < 1}, "Of the rows that count, all are of one class"),
+        ({"sample_weight": np.arange(60) < 1}, "All samples with non-zero sample_weight belong to one class"),
     ],
 )
 def test_weights_that_cannot_be_used_are_refused(arguments, message):
@@ -345,7 +346,7 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 # ---- what comes in ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled rows:UserWarning")
+@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled samples:UserWarning")
 @pytest.mark.parametrize("rows", [2, 3, 5, 12, 40])
 @pytest.mark.parametrize("size", [2, 3, 7])
 def test_few_rows_are_enough_to_keep_softmax(rows, size):
@@ -357,7 +358,7 @@ def test_few_rows_are_enough_to_keep_softmax(rows, size):
     np.testing.assert_array_equal(probabilities.argmax(axis=1), head.predict(logits))
 
 
-@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled rows:UserWarning")
+@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled samples:UserWarning")
 def test_classes_that_are_missing_or_rare_stay_possible():
     logits, labels = make_samples(rows=400, size=8, home=6.0)
     kept = (labels != 3) & ((labels != 5) | (np.cumsum(labels == 5) <= 2))
@@ -371,19 +372,19 @@ def test_classes_that_are_missing_or_rare_stay_possible():
 def test_rare_classes_are_warned_about_where_softmax_goes():
     logits, labels = weak(rows=400)
     kept = (labels != 2) | (np.cumsum(labels == 2) <= 3)
-    with pytest.warns(UserWarning, match="Fewer than 10 labelled rows: 2"):
+    with pytest.warns(UserWarning, match="Fewer than 10 labelled samples: 2"):
         head = AutoHead(cv=2).fit(logits[kept], labels[kept])
     assert head.chosen_ != "softmax"
 
 
-@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled rows:UserWarning")
+@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled samples:UserWarning")
 def test_many_classes_take_no_longer_than_they_must():
     logits, labels = make_samples(rows=600, size=120, home=3.0)
     head = AutoHead(classes=np.arange(120), alpha=1.0, cv=2).fit(logits, labels)
     assert head.predict_proba(logits).shape == (600, 120)
 
 
-@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled rows:UserWarning")
+@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled samples:UserWarning")
 def test_a_masked_class_stays_masked_and_disturbs_nothing(fitted):
     logits, labels = weak()
     masked = np.column_stack([logits, np.full(len(logits), -1e4)])
@@ -395,8 +396,8 @@ def test_a_masked_class_stays_masked_and_disturbs_nothing(fitted):
 
 
 def test_of_very_many_rows_a_part_is_fitted_on(monkeypatch):
-    monkeypatch.setattr(module, "LEAST_ROWS", 300)
-    monkeypatch.setattr(module, "MOST_VALUES", 10)
+    monkeypatch.setattr("aftermax.auto.head.LEAST_SAMPLES", 300)
+    monkeypatch.setattr("aftermax.auto.head.MOST_LOGITS", 10)
     logits, labels = weak(rows=900)
     head = AutoHead(cv=2).fit(logits, labels)
     assert head.held_out_.shape == (900,)
@@ -481,6 +482,6 @@ def test_improvement_in_errors_and_in_log_loss_count_together():
 def test_the_temperature_of_masked_logits_is_that_of_the_others(columns):
     logits, labels = honest(rows=2000)
     masked = np.column_stack([logits, np.full((2000, columns), -1e4)])
-    plain, with_mask = (temperature_of(Samples(values, labels, np.ones(2000))) for values in (logits, masked))
+    plain, with_mask = (fit_softmax_temperature(Samples(values, labels, np.ones(2000))) for values in (logits, masked))
     assert with_mask == pytest.approx(plain, rel=0.02)
     assert plain == pytest.approx(1.0, rel=0.1)

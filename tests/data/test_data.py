@@ -24,13 +24,13 @@ def test_the_shipped_scores_are_small():
     assert sum(shipped_path(size).stat().st_size for size in SHIPPED) < 600_000
 
 
-def test_other_sizes_are_refused_with_those_that_there_are():
+def test_other_sizes_are_refused_and_the_available_ones_named():
     with pytest.raises(ValueError, match=r"trained_on=700 is not among .* choose from 100, 500, 5000"):
         load_vmnist(700)
 
 
 def test_the_shipped_scores_are_what_the_experiment_trains(shared, tmp_path):
-    """Trained anew from its seed: the same rows, and the same logits but for their rounding to float16."""
+    """Trained again from its seed: the same samples, and the same logits but for their rounding to float16."""
     pytest.importorskip("torch")
     outcomes = read_records(Outcome, ROOT / "results" / "vmnist" / "outcomes.csv")
     of_figure_6 = min(
@@ -73,7 +73,7 @@ def test_a_score_file_that_asks_for_an_unknown_compression_is_named(tmp_path):
         load_scores(tmp_path / "scores.npz")
 
 
-def test_an_array_alone_is_no_score_file(tmp_path):
+def test_a_single_array_is_not_a_score_file(tmp_path):
     with (tmp_path / "scores.npz").open("wb") as file:
         np.save(file, np.zeros((2, 2)))
     with pytest.raises(ValueError, match=r"scores.npz is damaged or no score file"):

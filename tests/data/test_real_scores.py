@@ -1,4 +1,4 @@
-"""On the logits of real, published networks, where they are at hand."""
+"""SPHClassifier on the logits of published networks, where they are available."""
 
 import numpy as np
 import pytest
@@ -27,14 +27,14 @@ def load(shared, name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_answers_probabilities_and_routes_hold_together(shared, name):
+def test_predictions_probabilities_and_routes_are_consistent(shared, name):
     logits, labels, test, _ = load(shared, name)
     head = SPHClassifier().fit(logits, labels)
-    answers, routes, probabilities = head.predict(test), head.route(test), head.predict_proba(test)
-    np.testing.assert_array_equal(head.classes_[probabilities.argmax(axis=1)], answers)
+    predicted, routes, probabilities = head.predict(test), head.route(test), head.predict_proba(test)
+    np.testing.assert_array_equal(head.classes_[probabilities.argmax(axis=1)], predicted)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(answers[routes != "pooled"], test.argmax(axis=1)[routes != "pooled"])
-    assert head.trusted_[answers[routes == "pooled"]].all()
+    np.testing.assert_array_equal(predicted[routes != "pooled"], test.argmax(axis=1)[routes != "pooled"])
+    assert head.trusted_[predicted[routes == "pooled"]].all()
 
 
 def test_agrees_with_the_reference_on_a_network_under_noise(shared):
@@ -43,13 +43,13 @@ def test_agrees_with_the_reference_on_a_network_under_noise(shared):
     settings = Settings(certainty=0.8, window_high=0.95, veto_distance=4.0, veto_count=2, min_separation=0.5)
     head = SPHClassifier(**vars(settings)).fit(logits, labels)
     reference = Reference(logits.astype(float).tolist(), labels.tolist(), 10, settings)
-    answers, routes = zip(*(reference.predict(row) for row in test.astype(float).tolist()), strict=True)
+    predicted, routes = zip(*(reference.predict(sample) for sample in test.astype(float).tolist()), strict=True)
     np.testing.assert_array_equal(head.trusted_, reference.trusted)
-    np.testing.assert_array_equal(head.predict(test), answers)
+    np.testing.assert_array_equal(head.predict(test), predicted)
     np.testing.assert_array_equal(head.route(test), routes)
 
 
-def test_a_network_that_meets_noise_has_money_on_the_table(shared):
+def test_a_network_under_noise_leaves_accuracy_on_the_table(shared):
     logits, labels, test, truth = load(shared, "cifar10-resnet20-noise")
     head = SPHClassifier().fit(logits, labels)
     error, before = np.mean(head.predict(test) != truth), np.mean(test.argmax(axis=1) != truth)

@@ -1,12 +1,13 @@
-"""head_files."""
+"""Heads of every kind to be saved, the files of every format, and what they predict."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from aftermax import AutoHead, SPHClassifier, SPHClassifierCV, save
-from aftermax.storage import head_files as storage
+from aftermax.storage._archive import VERSION
 from helpers.samples import make_samples
 
 HEADS = Path(__file__).parents[1] / "heads"
@@ -75,9 +76,8 @@ def sph_by_auto():
     """AutoHead that took SPH; rarely the best, so it is put there by hand."""
     logits, labels = weak()
     head = AutoHead(cv=2).fit(logits, labels)
-    best = SPHClassifier(certainty=1.0)
-    best.classes_, best.n_features_in_ = np.arange(3), 3
-    head._head, head.chosen_ = best._learn(logits, labels), "sph"
+    sph = SPHClassifier(certainty=1.0).fit(logits, labels)
+    head.fitted_head_, head.chosen_ = replace(sph.fitted_head_, softmax_temperature=1.5), "sph"
     head.candidates_.chosen = "sph"
     return head
 
@@ -85,7 +85,7 @@ def sph_by_auto():
 def inputs_of(head, logits, features):
     """What the head was fitted on of these."""
     logits = named(logits) if hasattr(head, "feature_names_in_") else logits
-    return [logits, features] if getattr(head, "_width", None) else [logits]
+    return [logits, features] if head.features_width_ else [logits]
 
 
 def answers(head, rows=500, seed=5):
@@ -120,10 +120,11 @@ def make_heads():
         "strings": SPHClassifierCV(GRID, cv=3).fit(named(logits), np.array(["ant", "bée", "cat"])[labels]),
         "features": AutoHead().fit(logits, labels, features),
         "softmax": AutoHead(alpha=0.0, classes=[0, 1, 2], class_weight={1: 2.0}).fit(logits, labels),
+        "auto_sph": sph_by_auto(),
     }
     answers = {"logits": logits, "features": features}
     for name, head in made.items():
-        save(head, HEADS / f"v{storage.VERSION}-{name}.npz")
+        save(head, HEADS / f"v{VERSION}-{name}.npz")
         inputs = inputs_of(head, logits, features)
         answers |= {f"{name} classes": head.predict(*inputs), f"{name} probabilities": head.predict_proba(*inputs)}
-    np.savez(HEADS / f"answers-v{storage.VERSION}.npz", **answers)
+    np.savez(HEADS / f"answers-v{VERSION}.npz", **answers)

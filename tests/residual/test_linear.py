@@ -5,8 +5,8 @@ import pytest
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from aftermax._residual import linear as linear_map
-from aftermax._residual.linear import PENALTIES, _Regression, held_out_map
+from aftermax._residual import linear
+from aftermax._residual.linear import PENALTIES, _Regression, out_of_fold_linear
 from helpers.samples import make_samples
 
 
@@ -20,7 +20,7 @@ def tilted(rows, seed=1):
 
 def test_it_finds_the_map_that_made_the_labels():
     logits, codes, odds = tilted(6000)
-    fitted, _ = held_out_map(logits / 3, codes, np.ones(6000), logits)
+    fitted, _ = out_of_fold_linear(logits / 3, codes, np.ones(6000), logits)
     regression = _Regression(logits / 3, codes, np.ones(6000), logits)
     regression.solve(1e-5)
     scores = regression.values[0] * logits + regression.values[1:5] + logits / 3 @ regression.coefficients
@@ -30,7 +30,7 @@ def test_it_finds_the_map_that_made_the_labels():
 
 
 def test_without_logits_and_with_free_biases_it_is_plain_logistic_regression(monkeypatch):
-    monkeypatch.setattr(linear_map, "BIAS_PENALTY", 0.0)
+    monkeypatch.setattr(linear, "BIAS_PENALTY", 0.0)
     logits, codes = make_samples(rows=500, size=3)
     ours = _Regression(logits, codes, np.ones(500), np.zeros_like(logits))
     for penalty in (1e-1, 1e-2, 1e-3):
@@ -45,14 +45,14 @@ def test_where_softmax_is_right_next_to_nothing_is_added():
     rng = np.random.default_rng(0)
     logits = 2 * rng.normal(size=(2000, 4))
     codes = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    fitted, held_out = held_out_map(logits / 4, codes, np.ones(2000), logits)
-    assert np.abs(held_out).mean() < 0.15
+    fitted, out_of_fold = out_of_fold_linear(logits / 4, codes, np.ones(2000), logits)
+    assert np.abs(out_of_fold).mean() < 0.15
     assert np.abs(logits / 4 @ fitted.coefficients).mean() < 0.15
 
 
-def test_scores_held_out_have_not_seen_the_row():
+def test_scores_out_of_fold_have_not_seen_the_row():
     logits, codes, _ = tilted(100)
-    before = held_out_map(logits, codes, np.ones(100), logits)[1]
+    before = out_of_fold_linear(logits, codes, np.ones(100), logits)[1]
     changed = codes.copy()
     changed[7] = (codes[7] + 1) % 4
     path = _Regression(*(values[np.arange(100) % 5 != 2] for values in (logits, changed, np.ones(100), logits)))
@@ -65,17 +65,17 @@ def test_scores_held_out_have_not_seen_the_row():
 
 
 def test_of_many_rows_some_are_fitted_on_and_all_are_scored(monkeypatch):
-    monkeypatch.setattr(linear_map, "MOST_ROWS", 100)
+    monkeypatch.setattr(linear, "MOST_SAMPLES", 100)
     logits, codes, _ = tilted(350)
-    fitted, held_out = held_out_map(logits, codes, np.ones(350), logits)
-    assert held_out.shape == (350, 4)
+    fitted, out_of_fold = out_of_fold_linear(logits, codes, np.ones(350), logits)
+    assert out_of_fold.shape == (350, 4)
     others = np.arange(350) % 4 != 0
-    np.testing.assert_allclose(held_out[others], logits[others] @ fitted.coefficients)
+    np.testing.assert_allclose(out_of_fold[others], logits[others] @ fitted.coefficients)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_few_rows_add_nothing_that_is_not_finite(rows):
     logits, codes, _ = tilted(rows)
-    fitted, held_out = held_out_map(logits, codes, np.ones(rows), logits)
+    fitted, out_of_fold = out_of_fold_linear(logits, codes, np.ones(rows), logits)
     assert np.isfinite(fitted.coefficients).all()
-    assert np.isfinite(held_out).all()
+    assert np.isfinite(out_of_fold).all()

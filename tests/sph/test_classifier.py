@@ -1,6 +1,7 @@
 """What a user of SPHClassifier sees."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
 from aftermax import SPHClassifier
+from aftermax.sph._fit import trusted_classes
 from aftermax.sph._pooling import pooled_scores
 from aftermax.sph._temperature import fit_temperature
 from helpers.samples import make_samples
@@ -125,9 +127,9 @@ def test_pooled_probabilities_are_calibrated(settings):
     test = make_samples(seed=8, rows=6000, home=1.5)
     confidence, accuracy, loss = pooled_rows(head, *test)
     assert abs(confidence - accuracy) < 0.05
-    fitted = head.temperature_
+    fitted = head.fitted_head_
     for factor in (0.7, 1.4):
-        head.temperature_ = fitted * factor
+        head.fitted_head_ = replace(fitted, temperature=fitted.temperature * factor)
         assert pooled_rows(head, *test)[2] > loss
 
 
@@ -136,7 +138,7 @@ def test_with_many_rows_the_temperature_comes_from_the_rows_that_will_be_pooled(
     head = SPHClassifier(min_gain=0.2).fit(logits, labels)
     assert 0 < head.trusted_.sum() < 5
     pooled = head.route(logits) == "pooled"
-    scores = pooled_scores(logits[pooled], head._rule)
+    scores = pooled_scores(logits[pooled], head.fitted_head_.rule)
     expected = fit_temperature(scores, head.predict(logits[pooled]), labels[pooled])
     np.testing.assert_allclose(head.temperature_, expected, rtol=1e-6)
 
@@ -175,10 +177,8 @@ def test_a_gain_of_exactly_min_gain_is_not_enough(gain):
 
 def is_trusted(min_gain, pooled_right, softmax_right):
     """Whether class 0 is trusted with these many of ten rows right."""
-    head = SPHClassifier(min_gain=min_gain)
-    head.classes_ = np.arange(2)
-    pooled, answers = ((np.arange(10) >= right).astype(int) for right in (pooled_right, softmax_right))
-    return head._trusted(answers, pooled, np.zeros(10, dtype=int))[0]
+    pooled, by_softmax = ((np.arange(10) >= right).astype(int) for right in (pooled_right, softmax_right))
+    return trusted_classes(by_softmax, pooled, np.zeros(10, dtype=int), 2, min_gain)[0]
 
 
 def test_a_logit_ahead_by_less_than_softmax_can_tell_is_still_the_argmax(validation):

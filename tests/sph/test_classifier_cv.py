@@ -10,9 +10,9 @@ from sklearn.model_selection import cross_val_score
 from aftermax import SPHClassifier, SPHClassifierCV, sweep
 from aftermax._utils.folds import content_order, stratified_folds
 from aftermax._utils.paired_tests import exact_mcnemar
-from aftermax.sph.classifier import HYPERPARAMETERS
-from aftermax.sph.classifier_cv import choose
+from aftermax.sph.choice import choose
 from aftermax.sph.grid import departures, grid_blocks, grid_columns
+from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from helpers.samples import make_samples
 
 SMALL = {"certainty": [0.5, 0.7, 0.9, 1.0], "distance_power": [1.0, 2.0], "min_gain": [0.0, 0.1]}
@@ -102,7 +102,7 @@ def test_every_set_is_counted_on_every_fold_once_and_outer_folds_take_no_part(mo
     order = content_order(logits, labels)
     logits, labels = logits[order], labels[order]
     by_content.calls = 0
-    monkeypatch.setattr("aftermax.sph.classifier_cv.stratified_folds", by_content)
+    monkeypatch.setattr("aftermax.sph.choice.stratified_folds", by_content)
     head = SPHClassifierCV(SMALL, cv=3, n_repeats=2).fit(logits, labels)
 
     by_content.calls = 0
@@ -224,7 +224,7 @@ def test_a_random_state_fixes_everything_for_any_number_of_jobs_and_order_of_row
 def test_rare_and_missing_classes_are_handled():
     logits, labels = weak(rows=300)
     keep = (labels > 1) | (np.cumsum(labels == 1) * (labels == 1) == 1)  # one row of class 1, none of class 0
-    with pytest.warns(UserWarning, match=r"Fewer than 10 labelled rows: 0, 1\. .*the gain cannot see it") as caught:
+    with pytest.warns(UserWarning, match=r"Fewer than 10 labelled samples: 0, 1\. .*gain cannot show it") as caught:
         head = SPHClassifierCV(SMALL).fit(logits[keep], labels[keep])
     assert [warning.filename for warning in caught] == [__file__]
     assert not head.fell_back_

@@ -41,7 +41,7 @@ def test_scores_are_those_of_the_reference(power):
     head = SPHClassifier(distance_power=power, min_separation=1.0).fit(logits, labels)
     reference = Reference(logits.tolist(), labels.tolist(), 5, settings)
     expected = [reference.pooled_scores(row) for row in logits.tolist()]
-    np.testing.assert_allclose(pooled_scores(logits, head._rule), expected, rtol=1e-9)
+    np.testing.assert_allclose(pooled_scores(logits, head.fitted_head_.rule), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("power", [0.0, 1.0, 2.0, 2.5])
@@ -49,19 +49,19 @@ def test_scores_are_those_of_the_reference(power):
 def test_dropping_classes_early_never_changes_the_answer(power, veto_distance):
     logits, labels = make_samples(rows=600, size=40, noise=2.0)
     head = SPHClassifier(distance_power=power, veto_distance=veto_distance, veto_count=3).fit(logits, labels)
-    scores = pooled_scores(logits, head._rule)
+    scores = pooled_scores(logits, head.fitted_head_.rule)
     if np.isfinite(veto_distance):
         flags = (head.response_array_.distances(logits) >= veto_distance).sum(axis=2)
         scores = np.where(flags >= 3, np.inf, scores)
     expected = np.where(np.isfinite(scores).any(axis=1), scores.argmin(axis=1), -1)
     for guess in (0, 39, 17):
-        np.testing.assert_array_equal([kernels.pool(row, guess, head._rule) for row in logits], expected)
+        np.testing.assert_array_equal([kernels.pool(row, guess, head.fitted_head_.rule) for row in logits], expected)
 
 
 def test_classes_are_dropped_early():
     """Of 40 classes, nearly all are out of the race after a few of their 40 units."""
     logits, labels = make_samples(rows=600, size=40, home=4.0)
-    rule = SPHClassifier().fit(logits, labels)._rule
+    rule = SPHClassifier().fit(logits, labels).fitted_head_.rule
     best = pooled_scores(logits, rule).min(axis=1)
     short = rule._replace(kept=np.full(40, 5))
     beyond = [

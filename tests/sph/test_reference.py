@@ -1,6 +1,7 @@
 """SPHClassifier against the plain, slow implementation in reference.py, on random settings of every kind."""
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from helpers.reference import Reference, Settings
 from helpers.reference_samples import draw_rows
 
 SEEDS = range(400)
-SEEN = Counter()
 
 
 def draw_settings(rng):
@@ -29,15 +29,22 @@ def draw_settings(rng):
     )
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_agrees_with_the_reference_on_every_answer_route_weight_and_trust(seed):
+@cache
+def case(seed):
+    """Random validation and test samples and hyperparameters, the fitted estimator, and what the reference says."""
     rng = np.random.default_rng(seed)
     logits, labels, test, size = draw_rows(rng)
     settings = draw_settings(rng)
-    wide = logits.astype(np.float64).tolist()
-    expected = Reference(wide, labels.tolist(), size, settings)
+    expected = Reference(logits.astype(np.float64).tolist(), labels.tolist(), size, settings)
     head = SPHClassifier(**vars(settings), classes=np.arange(size)).fit(logits, labels)
+    samples = np.concatenate([logits, test])
+    predictions, routes = zip(*(expected.predict(row) for row in samples.astype(np.float64).tolist()), strict=True)
+    return logits, labels, settings, head, expected, samples, predictions, routes
 
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_agrees_with_the_reference_on_every_prediction_route_weight_and_trust(seed):
+    *_, head, expected, samples, predictions, routes = case(seed)
     for ours, theirs in (
         (head.response_array_.center, expected.center),
         (head.response_array_.left, expected.left),
@@ -47,36 +54,38 @@ def test_agrees_with_the_reference_on_every_answer_route_weight_and_trust(seed):
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(head.trusted_, expected.trusted)
-
-    rows = np.concatenate([logits, test])
-    answers, routes = zip(*(expected.predict(row) for row in rows.astype(np.float64).tolist()), strict=True)
-    np.testing.assert_array_equal(head.predict(rows), answers)
-    np.testing.assert_array_equal(head.route(rows), routes)
-    note_what_was_seen(logits, labels, size, settings, head, routes)
+    np.testing.assert_array_equal(head.predict(samples), predictions)
+    np.testing.assert_array_equal(head.route(samples), routes)
 
 
-def note_what_was_seen(logits, labels, size, settings, head, routes):
+def kinds_of(seed):
+    """What is special about a random case."""
+    logits, labels, settings, head, _, _, _, routes = case(seed)
+    size = logits.shape[1]
     counts = np.bincount(labels, minlength=size)
-    SEEN["missing class"] += bool((counts == 0).any())
-    SEEN["one-row class"] += bool((counts == 1).any())
-    SEEN["constant unit"] += bool((np.ptp(logits, axis=0) == 0).any())
-    SEEN["nothing pooled"] += "softmax" in routes and len(set(routes)) == 1
-    SEEN["all to pooling"] += "softmax" not in routes
-    SEEN["all pooled"] += set(routes) == {"pooled"}
-    SEEN["some pooled"] += "pooled" in routes
-    SEEN["some reverted"] += "reverted" in routes
-    SEEN["no weights"] += bool((head.weights_.sum(axis=1) == 0).any())
-    SEEN[f"{logits.dtype}"] += 1
-    SEEN[f"veto {np.isfinite(settings.veto_distance)}"] += 1
-    SEEN[f"weight power {settings.weight_power}"] += 1
-    SEEN[f"distance power {settings.distance_power}"] += 1
-    SEEN[f"center {settings.center}"] += 1
-    SEEN[f"size {size}"] += 1
+    special = {
+        "missing class": (counts == 0).any(),
+        "one-sample class": (counts == 1).any(),
+        "constant unit": (np.ptp(logits, axis=0) == 0).any(),
+        "nothing pooled": set(routes) == {"softmax"},
+        "all to pooling": "softmax" not in routes,
+        "all pooled": set(routes) == {"pooled"},
+        "some pooled": "pooled" in routes,
+        "some reverted": "reverted" in routes,
+        "no weights": (head.weights_.sum(axis=1) == 0).any(),
+    }
+    return [
+        *(kind for kind, present in special.items() if present),
+        str(logits.dtype),
+        f"veto {np.isfinite(settings.veto_distance)}",
+        f"weight power {settings.weight_power}",
+        f"distance power {settings.distance_power}",
+        f"center {settings.center}",
+        f"size {size}",
+    ]
 
 
-def test_the_random_settings_cover_every_kind():
-    if sum(SEEN[f"size {size}"] for size in range(2, 31)) < len(SEEDS):
-        pytest.skip("needs the whole of the test above, in the same process")
-    thin = {kind: count for kind, count in SEEN.items() if count < (1 if kind.startswith("size") else 10)}
-    assert not thin
-    assert len(SEEN) == 9 + 2 + 2 + 4 + 4 + 2 + 29
+def test_the_random_cases_cover_every_kind():
+    seen = Counter(kind for seed in SEEDS for kind in kinds_of(seed))
+    assert len(seen) == 9 + 2 + 2 + 4 + 4 + 2 + 29
+    assert not {kind: count for kind, count in seen.items() if count < (1 if kind.startswith("size") else 10)}

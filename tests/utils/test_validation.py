@@ -1,10 +1,8 @@
-"""Bad input: each gets an error (or a warning) that says what was wrong, where, and what to do."""
+"""Logits and hyperparameters that are refused or warned of, with a message that says what to do."""
 
 import re
-import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import softmax
 
@@ -20,7 +18,7 @@ def test_values_that_are_not_finite_are_refused_with_their_place(method, value, 
     bad = LOGITS.copy()
     bad[17, 2] = value
     head = SPHClassifier()
-    with pytest.raises(ValueError, match=rf"logits contain {word}.* at row 17, column 2.*Drop such rows"):
+    with pytest.raises(ValueError, match=rf"logits contain {word}.* at row 17, column 2.*Drop such samples"):
         head.fit(bad, LABELS) if method == "fit" else getattr(head.fit(LOGITS, LABELS), method)(bad)
 
 
@@ -38,10 +36,10 @@ def test_another_width_than_in_fit_is_refused(method):
         getattr(head, method)(LOGITS[:, :3])
 
 
-def test_no_rows_are_refused():
-    with pytest.raises(ValueError, match=r"logits have no rows.*pass at least one"):
+def test_no_samples_are_refused():
+    with pytest.raises(ValueError, match=r"logits have no samples.*pass at least one"):
         SPHClassifier().fit(LOGITS[:0], LABELS[:0])
-    with pytest.raises(ValueError, match="logits have no rows"):
+    with pytest.raises(ValueError, match="logits have no samples"):
         SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[:0])
 
 
@@ -50,122 +48,11 @@ def test_a_single_column_is_refused_with_what_to_do_for_a_binary_model():
         SPHClassifier().fit(LOGITS[:, :1], LABELS)
 
 
-def test_a_flat_array_is_refused_with_what_to_do_for_a_row_and_for_a_binary_model():
-    with pytest.raises(ValueError, match=r"got 1D array.*numpy.column_stack.*row.reshape\(1, -1\)"):
+def test_a_flat_array_is_refused_with_what_to_do_for_one_sample_and_for_a_binary_model():
+    with pytest.raises(ValueError, match=r"got 1D array.*numpy.column_stack.*sample.reshape\(1, -1\)"):
         SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[0])
     with pytest.raises(ValueError, match="Expected 2D array"):
         SPHClassifier().fit(LOGITS[:, 0].tolist(), LABELS)
-
-
-def test_of_labels_that_are_no_class_the_stray_ones_are_named():
-    labels = np.array([*"abcd"] * 25)
-    labels[7] = "B"
-    for columns, classes in ((LOGITS, list("abcd")), (pd.DataFrame(LOGITS, columns=list("abcd")), None)):
-        with pytest.raises(ValueError, match=r"of the labels but not 'B': |^labels hold 'B', not among the classes"):
-            SPHClassifier(classes=classes).fit(columns, labels)
-
-
-def test_one_class_only_is_refused():
-    with pytest.raises(ValueError, match="labels hold one class only, 2: at least two classes need rows"):
-        SPHClassifier().fit(LOGITS, np.full(100, 2))
-    for classes in (None, list("abcd")):
-        with pytest.raises(ValueError, match="labels hold one class only, 'a'"):
-            SPHClassifier(classes=classes).fit(LOGITS, np.full(100, "a"))
-
-
-@pytest.mark.parametrize("labels", [LABELS + 1, LABELS - 1, np.where(LABELS == 2, 7, LABELS)])
-def test_labels_outside_named_columns_are_refused(labels):
-    with pytest.raises(ValueError, match=r"labels hold (4|-1|7), not among the classes of the columns \(0, 1, 2, 3\)"):
-        SPHClassifier(classes=range(4)).fit(LOGITS, labels)
-
-
-def test_more_classes_than_columns_are_refused():
-    labels = LABELS.copy()
-    labels[0] = -1
-    with pytest.raises(ValueError, match=r"5 classes but logits have 4 columns.*drop.*The rarest labels are -1, "):
-        SPHClassifier().fit(LOGITS, labels)
-
-
-def test_fewer_names_than_columns_ask_for_classes():
-    with pytest.raises(ValueError, match=r"4 columns but labels hold 3 classes.*with classes=\[...\]"):
-        SPHClassifier().fit(LOGITS, np.array(["a", "b", "c", "a"])[LABELS])
-
-
-@pytest.mark.parametrize(
-    ("classes", "message"),
-    [
-        (range(3), r"classes has shape \(3,\) but logits have 4 columns"),
-        ([[0, 1, 2, 3]], r"classes has shape \(1, 4\)"),
-        ("abcd", r"classes has shape \(\) .* pass a list that names the class of each column"),
-        ([0, 1, 2, 2], "classes names 2 more than once"),
-    ],
-)
-def test_classes_must_name_each_column_once(classes, message):
-    with pytest.raises(ValueError, match=message):
-        SPHClassifier(classes=classes).fit(LOGITS, LABELS)
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        (None, "requires y to be passed, but the target y is None"),
-        (LABELS[:-1], "logits have 100 rows but there are 99 labels"),
-        (np.where(np.arange(100) == 9, np.nan, LABELS), "contains NaN or None at row 9: drop the rows"),
-        ([None, *LABELS[1:].tolist()], "contains NaN or None at row 0"),
-        (LABELS + 0.37, "Unknown label type: .* at row 0 is no class"),
-        (np.where(np.arange(100) == 9, np.inf, LABELS), "Unknown label type: inf at row 9 is no class"),
-        (pd.Series(["a", "b", pd.NA, "d"] * 25, dtype="string"), "contains NaN or None at row 2"),
-        (np.array([1, "a"] * 50, dtype=object), "labels mix int, str. Make them all strings"),
-        (np.eye(4)[LABELS], r"1d array.*one-hot labels pass labels.argmax\(axis=1\)"),
-    ],
-)
-def test_labels_that_are_none_are_refused(labels, message):
-    with pytest.raises(ValueError, match=message):
-        SPHClassifier().fit(LOGITS, labels)
-
-
-def test_columns_in_another_order_than_the_labels_are_warned_of():
-    logits, labels = make_samples(rows=200, size=4, home=4.0)
-    names = np.array(["3", "10", "2", "1"])[labels]
-    hint = r"agrees with the label in only \d+% of the rows; it would in 9\d% if .* another order.*with classes=\[...\]"
-    with pytest.warns(UserWarning, match=hint):
-        SPHClassifier().fit(logits, names)
-    with pytest.warns(UserWarning, match=hint):
-        ResponseArray.fit(logits, names)
-    SPHClassifier(classes=["3", "10", "2", "1"]).fit(logits, names)
-
-
-def test_a_column_that_is_no_response_is_warned_of():
-    logits, labels = make_samples(rows=200, size=4)
-    with_number = np.column_stack([logits, 1000 + np.arange(200)])
-    with pytest.warns(UserWarning, match="agrees with the label in only .*; chance alone would in 20%"):
-        SPHClassifier().fit(with_number, labels)
-
-
-def test_a_weak_model_and_noise_are_not_warned_of():
-    for seed in range(20):
-        logits, labels = make_samples(seed, rows=100, size=5, home=1.5, noise=2.0)
-        SPHClassifier().fit(logits, labels)
-        SPHClassifier().fit(np.random.default_rng(seed).normal(size=logits.shape), labels)
-
-
-def test_headings_that_name_some_labels_only_are_refused():
-    frame = pd.DataFrame(LOGITS, columns=["d", "a", "b", "sea"])
-    with pytest.raises(ValueError, match=r"headings .* name some of the labels but not 'c'.*rename.*classes=\[...\]"):
-        SPHClassifier().fit(frame, np.array(list("abcd"))[LABELS])
-
-
-def test_headings_that_contradict_classes_are_refused():
-    frame = pd.DataFrame(LOGITS, columns=list("dabc"))
-    with pytest.raises(ValueError, match=r"classes=\('a', 'b', 'c', 'd'\) .* headings .*'d', 'a', 'b', 'c'"):
-        SPHClassifier(classes=list("abcd")).fit(frame, np.array(list("abcd"))[LABELS])
-
-
-def test_more_classes_than_half_the_rows_are_nothing_to_warn_of():
-    logits, labels = make_samples(rows=30, size=25)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SPHClassifier(classes=range(25)).fit(logits, labels)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
@@ -190,7 +77,7 @@ def test_rounded_probabilities_and_percentages_are_warned_of(whole, digits):
         SPHClassifier().fit(rounded, LABELS)
 
 
-def test_single_rows_are_warned_of_only_if_they_sum_to_one_exactly():
+def test_single_samples_are_warned_of_only_if_they_sum_to_one_exactly():
     head = SPHClassifier().fit(LOGITS, LABELS)
     head.predict([[0.1, 0.2, 0.3, 0.41]])
     with pytest.warns(UserWarning, match="look like probabilities"):
@@ -203,17 +90,17 @@ def test_the_logarithm_of_probabilities_is_not_warned_of():
 
 def test_a_few_logits_that_happen_to_sum_to_one_are_not_warned_of():
     head = SPHClassifier().fit(LOGITS, LABELS)
-    rows = LOGITS.copy()
-    rows[3] = [0.1, 0.2, 0.3, 0.4]
-    head.predict(rows)
+    samples = LOGITS.copy()
+    samples[3] = [0.1, 0.2, 0.3, 0.4]
+    head.predict(samples)
 
 
-def test_rows_within_0_and_1_that_do_not_sum_to_one_are_not_warned_of():
+def test_samples_within_0_and_1_that_do_not_sum_to_one_are_not_warned_of():
     SPHClassifier().fit(softmax(LOGITS, axis=1) * 0.9, LABELS)
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("hyperparameters", "message"),
     [
         ({"certainty": 1.5}, "certainty=1.5 is out of range: choose a number in [0, 1]"),
         ({"certainty": -0.1}, "certainty=-0.1 is out of range"),
@@ -234,9 +121,9 @@ def test_rows_within_0_and_1_that_do_not_sum_to_one_are_not_warned_of():
         ({"distance_power": -2.0}, "distance_power=-2.0 is out of range"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings, message):
+def test_hyperparameters_out_of_range_are_refused(hyperparameters, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        SPHClassifier(**settings).fit(LOGITS, LABELS)
+        SPHClassifier(**hyperparameters).fit(LOGITS, LABELS)
 
 
 def test_a_window_may_reach_beyond_what_a_certainty_can_be():

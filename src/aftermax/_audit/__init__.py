@@ -1,1 +1,1 @@
-"""The audit: what a head would change, counted out-of-fold."""
+"""The audit: what a head would change, counted out-of-fold, and whether that is more than chance."""

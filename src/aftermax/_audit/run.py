@@ -1,4 +1,4 @@
-"""audit: is there money on the table? What a head would change, counted on rows that it has not seen."""
+"""audit: what a head would change, counted out-of-fold."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
-from aftermax._audit.result import MOST_PAIRS, MOST_TANGLED, Audit, ClassCounts, PairCounts
+from aftermax._audit.counts import count_by_class, largest_drops, largest_rises
+from aftermax._audit.result import Audit
+from aftermax._utils.chance import warn_if_by_chance
 from aftermax._utils.folds import content_order, stratified_folds
-from aftermax._utils.labels import encode_labels, label_codes, listed, warn_if_by_chance, warn_if_misaligned
+from aftermax._utils.indexing import select_samples
+from aftermax._utils.labels import encode_labels, label_codes, listed, warn_if_misaligned
 from aftermax._utils.paired_tests import exact_mcnemar, gain_interval, relative_gain, samples_to_prove, wins_and_losses
 from aftermax._utils.validation import as_features, as_logits, check_count, compute_ready
 from aftermax.auto.head import AutoHead
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
-# Advice that is given in Python's words, as it is said to those who only read what was found.
-IN_PLAIN_WORDS = {
-    "pass numpy.log(numpy.clip(p, 1e-12, None))": "pass their logarithms",
-    ", with classes=[...]": "",
-}
+MAX_DROPS, MAX_RISES = 10, 5  # pairs of classes in the result
 
 
 def audit(
@@ -38,54 +37,53 @@ def audit(
     cv: int = 5,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Audit:
-    """Is there money on the table? What a head would change, counted on rows that it has not seen.
+    """Is there accuracy left on the table? Count out-of-fold what a head would change.
 
     Parameters
     ----------
-    logits : array-like of shape (n_rows, K)
-        What the model says before softmax, on labelled rows it was not trained on. Column j belongs to class j.
-    labels : array-like of shape (n_rows,)
+    logits : array-like of shape (n_samples, n_classes)
+        The model's outputs before softmax, on labelled samples that it was not trained on. Column j belongs to class j.
+    labels : array-like of shape (n_samples,)
         The true classes, integers or strings.
     head : classifier, default=None
-        What is to answer in place of softmax: :class:`~aftermax.AutoHead` if None, or any classifier in
-        scikit-learn's manner. It is left as it is, and a copy is fitted anew on these rows, also if it is fitted
-        already: an audit with rows that it may have seen would prove nothing. A head that answers each row without
-        having seen it, as AutoHead and :class:`~aftermax.SPHClassifierCV` do in ``held_out_``, is fitted once; any
-        other is cross-validated.
-    features : array-like of shape (n_rows, d), default=None
+        The head that would replace softmax: :class:`~aftermax.AutoHead` if None, or any scikit-learn classifier. It is
+        not changed: a clone is fitted on these samples, even if the head is fitted already, because samples that it may
+        have been fitted on prove nothing. A head with out-of-fold predictions in ``held_out_``, such as AutoHead and
+        :class:`~aftermax.SPHClassifierCV`, is fitted once; any other head is cross-validated.
+    features : array-like of shape (n_samples, n_features), default=None
         The model's last hidden layer, for heads whose ``fit`` takes it, as AutoHead's does.
-    classes : array-like of shape (K,), default=None
+    classes : array-like of shape (n_classes,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     cv : int, default=5
-        Number of folds for a head that is cross-validated here. Each class is spread over them as evenly as its rows
-        allow. Where the rows outside of a fold are all of one class, softmax answers.
+        Number of stratified folds for a head that is cross-validated here. If the samples outside of a fold are all of
+        one class, softmax predicts that fold.
     random_state : int, RandomState instance or None, default=0
-        Fixes the folds and the interval; a head that is passed has its own. None draws anew with each call.
+        Seed of the folds and of the interval; a head that you pass has its own. With None, each call draws new ones.
 
     Returns
     -------
     Audit
-        Print it; ``verdict`` is the answer in one sentence, ``to_dict()`` is for JSON, ``plot()`` draws it, and
-        ``head`` is the head, fitted on all rows. Every row counts the same, also if the head weighs its classes.
-        What it warns of is in ``warnings`` too, for those who only see what was found.
+        Print it. ``verdict`` is the result in one sentence, ``to_dict()`` is for JSON, ``plot()`` draws it, and
+        ``head`` is the head, fitted on all samples. Every sample counts the same, even if the head has class weights.
+        Warnings are in ``warnings`` too, for readers who only see the result.
 
     Examples
     --------
     >>> from aftermax import audit
     >>> from aftermax.data import load_vmnist
     >>> scores = load_vmnist(trained_on=500)
-    >>> found = audit(scores.val_logits[:1000], scores.val_labels[:1000])
-    >>> found.verdict.split(":")[0], found.chosen, found.wins > 2 * found.losses
+    >>> result = audit(scores.val_logits[:1000], scores.val_labels[:1000])
+    >>> result.verdict.split(":")[0], result.chosen, result.wins > 2 * result.losses
     ('Yes', 'combination', True)
-    >>> max(found.by_class, key=lambda one: one.wins - one.losses).name  # the class that it helps most
+    >>> max(result.by_class, key=lambda one: one.wins - one.losses).name  # the class that gains most
     2
-    >>> answers = found.head.predict(scores.test_logits)
+    >>> predictions = result.head.predict(scores.test_logits)
     """
     with warnings.catch_warnings(record=True) as caught:
-        found = _audit(logits, labels, head, features, classes, cv, random_state, caught)
+        result = _audit(logits, labels, head, features, classes, cv, random_state, caught)
     for warning in {str(one.message): one for one in caught}.values():  # each once, and at the user's own line
         warnings.warn(warning.message, warning.category, stacklevel=2)
-    return found
+    return result
 
 
 def _audit(
@@ -101,47 +99,46 @@ def _audit(
     check_count("cv", cv, least=2)
     head = AutoHead(random_state=random_state) if head is None else _checked_head(head, features)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    with _in_any_case():
+    with _never_ignored():
         checked = compute_ready(as_logits(logits))
-        names, codes = encode_labels(labels, checked.shape, _agreed(classes, head), getattr(logits, "columns", None))
+        classes = _agreed_classes(classes, head)
+        names, codes = encode_labels(labels, checked.shape, classes, getattr(logits, "columns", None))
         misaligned = warn_if_misaligned(checked, codes, names)
-    about_rows = len(caught)
-    tops = checked.argmax(axis=1)
-    seen = None if features is None else as_features(features, len(codes))
+    before_fit = len(caught)
+    softmax = checked.argmax(axis=1)
+    checked_features = None if features is None else as_features(features, len(codes))
     ours = isinstance(head, AutoHead | SPHClassifierCV)
-    with _in_any_case() if ours else nullcontext():
-        fitted, answers = _kept_out(head, logits, checked, codes, names, seen, min(cv, len(codes)), rng)
-    about_head = slice(about_rows, len(caught))
+    with _never_ignored() if ours else nullcontext():
+        table = logits if hasattr(logits, "columns") else checked  # heads may select columns by name
+        fitted, predicted = _out_of_fold(head, table, checked, codes, names, checked_features, cv, rng)
+    during_fit = slice(before_fit, len(caught))
     if not misaligned:
-        with _in_any_case():
-            warn_if_by_chance(tops, answers, codes, len(names))
-    told = caught.copy()
+        with _never_ignored():
+            warn_if_by_chance(softmax, predicted, codes, len(names))
+    warned = caught.copy()
     if not ours:
-        del told[about_head]  # what other heads warn of may hold anything, also paths
-    return _counted(fitted, tops, answers, codes, names, rng, _in_plain_words(told))
+        del warned[during_fit]  # the warnings of other heads may hold anything, such as paths
+    return _result(fitted, softmax, predicted, codes, names, rng, _messages(warned))
 
 
 @contextmanager
-def _in_any_case() -> Iterator[None]:
-    """Catch warnings also where Python was told to ignore them: whoever gets the audit was not asked."""
+def _never_ignored() -> Iterator[None]:
+    """Catch warnings even if the user's filters ignore them: those who read the result have set no filters."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         yield
 
 
-def _in_plain_words(caught: Iterable[warnings.WarningMessage]) -> tuple[str, ...]:
-    """What aftermax warned of, each once."""
-    told = dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning)
-    for in_python, plain in IN_PLAIN_WORDS.items():
-        told = dict.fromkeys(words.replace(in_python, plain) for words in told)
-    return tuple(told)
+def _messages(caught: Iterable[warnings.WarningMessage]) -> tuple[str, ...]:
+    """The messages of aftermax's warnings, each once. Warnings of scikit-learn are of subclasses of UserWarning."""
+    return tuple(dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning))
 
 
 def _checked_head(head: Any, features: ArrayLike | None) -> Any:
     if isinstance(head, type) or not all(hasattr(head, name) for name in ("fit", "predict", "get_params")):
         what = f"the class {head.__name__}" if isinstance(head, type) else f"of type {type(head).__name__}"
         raise TypeError(
-            f"head is {what}: pass a classifier with fit, predict and get_params, as scikit-learn's are, such as "
+            f"head is {what}: pass a classifier with fit, predict and get_params, like scikit-learn's, such as "
             "SPHClassifierCV(), or leave it out for AutoHead()."
         )
     if features is not None and "features" not in signature(head.fit).parameters:
@@ -149,8 +146,8 @@ def _checked_head(head: Any, features: ArrayLike | None) -> Any:
     return head
 
 
-def _agreed(classes: ArrayLike | None, head: Any) -> ArrayLike | None:
-    """The classes that are passed, or else those that the head is set to; both must not contradict each other."""
+def _agreed_classes(classes: ArrayLike | None, head: Any) -> ArrayLike | None:
+    """Return the classes that were passed, or else the head's own; refuse both if they contradict each other."""
     own: ArrayLike | None = getattr(head, "classes", None)
     if classes is None or own is None:
         return own if classes is None else classes
@@ -160,121 +157,110 @@ def _agreed(classes: ArrayLike | None, head: Any) -> ArrayLike | None:
     return classes
 
 
-# ---- answers to rows kept out ----------------------------------------------------------------------------------------
+# ---- out-of-fold predictions -----------------------------------------------------------------------------------------
 
 
-def _kept_out(
+def _out_of_fold(
     head: Any,
-    logits: ArrayLike,
-    checked: NDArray[np.float64],
+    table: Any,
+    logits: NDArray[np.float64],
     codes: NDArray[np.int64],
     names: NDArray[Any],
     features: NDArray[np.float64] | None,
     cv: int,
     rng: np.random.Generator,
 ) -> tuple[Any, NDArray[np.int64]]:
-    """The head fitted on all rows, and the answers to each row by heads that have not seen it, as column numbers."""
+    """Return the head fitted on all samples, and its out-of-fold predictions as column numbers."""
+    unfitted = _with_classes(head, names)
+
+    def metadata(samples: NDArray[np.intp]) -> dict[str, Any]:
+        return {} if features is None else {"features": features[samples]}
+
+    def fit(samples: NDArray[np.intp]) -> Any:
+        return clone(unfitted).fit(select_samples(table, samples), names[codes[samples]], **metadata(samples))
+
     everything = np.arange(len(codes))
-    table = logits if hasattr(logits, "columns") else checked  # heads may choose columns by their names
-    copy = clone(head)
-    # A fold may lack a class: heads that ask which column is which class are told.
-    unset = [name for name, value in copy.get_params().items() if name.split("__")[-1] == "classes" and value is None]
-    copy.set_params(**dict.fromkeys(unset, names))
-
-    def given(rows: NDArray[np.intp]) -> dict[str, Any]:
-        return {} if features is None else {"features": features[rows]}
-
-    def fit(rows: NDArray[np.intp]) -> Any:
-        return clone(copy).fit(_safe_indexing(table, rows), names[codes[rows]], **given(rows))
-
-    def as_codes(answers: ArrayLike, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        try:
-            return label_codes(answers, len(rows), names)
-        except ValueError as error:
-            raise ValueError(f"What {type(head).__name__} answers are no classes of these labels: {error}") from error
-
     fitted = fit(everything)
     if hasattr(fitted, "held_out_"):
-        return fitted, as_codes(fitted.held_out_, everything)
-    order = content_order(checked, codes)  # so that the order of rows is no matter
+        return fitted, _as_codes(fitted.held_out_, everything, names, head)
+    folds = _folds(logits, codes, min(cv, len(codes)), rng)
+    predicted = logits.argmax(axis=1)
+    for fold in np.unique(folds):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        if np.ptp(codes[train]) > 0:
+            by_head = fit(train).predict(select_samples(table, test), **metadata(test))
+            predicted[test] = _as_codes(by_head, test, names, head)
+    return fitted, predicted
+
+
+def _with_classes(head: Any, names: NDArray[Any]) -> Any:
+    """Clone the head, and set ``classes`` of it and its parts where they are not set: a fold may lack a class."""
+    copy = clone(head)
+    unset = [name for name, value in copy.get_params().items() if name.split("__")[-1] == "classes" and value is None]
+    copy.set_params(**dict.fromkeys(unset, names))
+    return copy
+
+
+def _folds(
+    logits: NDArray[np.float64], codes: NDArray[np.int64], cv: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Stratified folds that do not depend on the order of the samples."""
+    order = content_order(logits, codes)
     folds = np.empty(len(codes), dtype=np.int64)
     folds[order] = stratified_folds(codes[order], cv, rng)
-    answers = checked.argmax(axis=1)
-    for fold in range(cv):
-        others, rows = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        if np.ptp(codes[others]) > 0:
-            answers[rows] = as_codes(fit(others).predict(_safe_indexing(table, rows), **given(rows)), rows)
-    return fitted, answers
+    return folds
 
 
-# ---- counts ----------------------------------------------------------------------------------------------------------
+def _as_codes(predicted: ArrayLike, samples: NDArray[np.intp], names: NDArray[Any], head: Any) -> NDArray[np.int64]:
+    try:
+        return label_codes(predicted, len(samples), names)
+    except ValueError as error:
+        raise ValueError(f"{type(head).__name__} does not predict classes of these labels: {error}") from error
 
 
-def _counted(
+# ---- the result ------------------------------------------------------------------------------------------------------
+
+
+def _result(
     head: Any,
-    tops: NDArray[np.int64],
-    answers: NDArray[np.int64],
+    softmax: NDArray[np.int64],
+    predicted: NDArray[np.int64],
     codes: NDArray[np.int64],
     names: NDArray[Any],
     rng: np.random.Generator,
-    told: tuple[str, ...],
+    messages: tuple[str, ...],
 ) -> Audit:
-    before, after = tops == codes, answers == codes
+    before, after = softmax == codes, predicted == codes
     wins, losses, errors = wins_and_losses(before, after)
-    rows = len(codes)
+    n_samples = len(codes)
     own_p_value = getattr(head, "p_value_", None)
     gain = float(relative_gain(wins, losses, errors))
     own_interval = getattr(head, "gain_interval_", None) if getattr(head, "gain_", None) == gain else None
     return Audit(
-        rows=rows,
+        rows=n_samples,
         classes=tuple(names.tolist()),
-        error_before=errors / rows,
-        error_after=(errors - wins + losses) / rows,
+        error_before=errors / n_samples,
+        error_after=(errors - wins + losses) / n_samples,
         gain=gain,
-        gain_interval=own_interval or gain_interval(wins, losses, errors, rows, rng),
+        gain_interval=own_interval or gain_interval(wins, losses, errors, n_samples, rng),
         wins=wins,
         losses=losses,
         p_value=exact_mcnemar(wins, losses),
         head_p_value=None if own_p_value is None else float(own_p_value),
         chosen=_chosen(head),
-        by_class=_by_class(before, after, codes, names),
-        pairs=_pairs(tops, answers, codes, names, MOST_PAIRS),
-        tangled=tuple(
-            PairCounts(true, taken_for, before, after)
-            for true, taken_for, after, before in _pairs(answers, tops, codes, names, MOST_TANGLED)
-        ),
+        by_class=count_by_class(before, after, codes, names),
+        pairs=largest_drops(softmax, predicted, codes, names, MAX_DROPS),
+        tangled=largest_rises(softmax, predicted, codes, names, MAX_RISES),
         weighted=getattr(head, "class_weight", None) is not None,
-        rows_needed=samples_to_prove(wins, losses, rows),
-        warnings=told,
+        rows_needed=samples_to_prove(wins, losses, n_samples),
+        warnings=messages,
         candidates=getattr(head, "candidates_", None),
         head=head,
     )
 
 
 def _chosen(head: Any) -> str:
-    """What a fitted head answers with."""
+    """What a fitted head predicts with."""
     if hasattr(head, "fell_back_"):
         return "softmax" if head.fell_back_ else "sph"
     return str(getattr(head, "chosen_", type(head).__name__))
-
-
-def _by_class(
-    before: NDArray[np.bool_], after: NDArray[np.bool_], codes: NDArray[np.int64], names: NDArray[Any]
-) -> tuple[ClassCounts, ...]:
-    kinds = (np.ones_like(before), ~before, after & ~before, before & ~after)
-    counts = [np.bincount(codes[rows], minlength=len(names)).tolist() for rows in kinds]
-    return tuple(ClassCounts(*one) for one in zip(names.tolist(), *counts, strict=True))
-
-
-def _pairs(
-    tops: NDArray[np.int64], answers: NDArray[np.int64], codes: NDArray[np.int64], names: NDArray[Any], most: int
-) -> tuple[PairCounts, ...]:
-    """The pairs with the largest drop; of equal drops, the pair with more errors before, and then the first."""
-    size = len(names)
-    cells, places = np.unique(np.concatenate([codes * size + tops, codes * size + answers]), return_inverse=True)
-    before, after = (np.bincount(part, minlength=len(cells)) for part in np.split(places, 2))
-    true, taken_for = np.divmod(cells, size)
-    order = np.lexsort((-before, after - before))
-    order = order[(true != taken_for)[order] & (before > after)[order]][:most]
-    columns = (names[true[order]], names[taken_for[order]], before[order], after[order])
-    return tuple(PairCounts(*one) for one in zip(*(column.tolist() for column in columns), strict=True))

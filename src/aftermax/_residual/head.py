@@ -1,107 +1,100 @@
-"""A fitted combination folded into as few products of matrices as it takes: what answers, and what can be shipped.
+"""ResidualHead: the stacked corrections in compact form, which predicts, is saved, and is exported.
 
-The weights are multiplied into the corrections, corrections without weight are gone, and all kernels of a look are one
-product. The scores are those of :class:`~aftermax._residual.fitting.ResidualHead` but for rounding.
+The stacking weights are multiplied into the corrections, corrections without weight are left out, and all kernels of an
+input share one product with the centers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._residual.corrections import WIDEST, Gaussian, Kernel, Linear, View
-from aftermax._residual.fitting import Look, ResidualHead
-from aftermax._residual.stacking import Scores
-
-ROWS_AT_A_TIME = 1_024
-
-
-@dataclass(frozen=True)
-class FoldedLook:
-    """What is added from one way to look at the rows: at their logits (0) or their features (1)."""
-
-    look: Look
-    reach: NDArray[np.float64]  # (d + 2, centers): with a row's place, 1 and squared length, the exponent of the kernel
-    coefficients: NDArray[np.float64]  # (levels, centers, K): of the widest kernel, of its cube, of the cube of that
-    used: NDArray[np.bool_]  # which of these levels add anything
-    linear: NDArray[np.float64]  # (d, K)
-    gaussian: Gaussian | None
-    gaussian_weight: float
-
-    def add_to(self, scores: Scores, inputs: Sequence[NDArray[np.float64]]) -> None:
-        """Add what is seen from here."""
-        places = self.look.places(inputs)
-        if self.linear.any():
-            scores += places @ self.linear
-        if self.gaussian is not None:
-            scores += self.gaussian_weight * self.gaussian.scores(View(places, places[:0]))
-        if len(self.coefficients):
-            from aftermax._residual.rbf_kernels import add_kernels
-
-            add_kernels(places, self.reach, self.coefficients, self.used, scores)
+from aftermax._heads.chunks import CHUNK, fill_by_chunks
+from aftermax._heads.formula import ArrayOperations, Constants, Plan
+from aftermax._heads.protocol import Inputs, InputShape, State
+from aftermax._residual import formula, state
+from aftermax._residual.fitting import StackedCorrections
+from aftermax._residual.gaussian import GaussianCorrection
+from aftermax._residual.terms import InputTerms, compact_terms
+from aftermax._utils.multinomial import Scores
+from aftermax._utils.softmax import settle_argmax, softmax
+from aftermax._utils.untrusted import Arrays
 
 
 @dataclass(frozen=True)
-class FoldedHead:
-    """Logits times a slope, biases, and what is added from each look."""
+class ResidualHead:
+    """scores = slope * logits + biases + the terms of the logits + the terms of the features."""
+
+    kind: ClassVar[str] = "combination"
 
     slope: float
-    biases: NDArray[np.float64]
-    looks: tuple[FoldedLook, ...]
+    biases: NDArray[np.float64]  # (K,)
+    terms: tuple[InputTerms, ...]  # of each input that has any
 
     def scores(self, inputs: Sequence[NDArray[np.float64]]) -> Scores:
-        """A score for each row and class: softmax of them gives probabilities."""
-        if len(inputs[0]) == 1:  # a product with one row is rounded in another way than with more
+        """The score of each sample and class; their softmax is the probabilities."""
+        if len(inputs[0]) == 1:  # matrix products round a single row differently
             return self.scores([np.repeat(values, 2, axis=0) for values in inputs])[:1]
-        out = inputs[0] * self.slope + self.biases
+        out: Scores = inputs[0] * self.slope + self.biases
         for some in _chunks(len(out)):
-            for look in self.looks:
-                look.add_to(out[some], [values[some] for values in inputs])
+            for terms in self.terms:
+                terms.add_to(out[some], [values[some] for values in inputs])
         return out
 
+    def predict(self, inputs: Inputs) -> NDArray[np.int64]:
+        """The column with the largest score."""
+        out = np.empty(len(inputs[0]), dtype=np.int64)
+        return fill_by_chunks(out, inputs, lambda chunk: self.scores(chunk).argmax(axis=1))
 
-def _chunks(rows: int) -> Iterator[slice]:
-    """Some rows at a time, and never one alone."""
-    for first in range(0, rows - 1, ROWS_AT_A_TIME):
-        last = first + ROWS_AT_A_TIME
-        yield slice(first, rows if rows - last == 1 else last)
+    def predict_proba(self, inputs: Inputs) -> NDArray[np.float64]:
+        """Softmax of the scores."""
+
+        def probabilities(chunk: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+            scores = self.scores(chunk)
+            out = softmax(scores)
+            settle_argmax(out, scores.argmax(axis=1))
+            return out
+
+        return fill_by_chunks(np.empty(inputs[0].shape), inputs, probabilities)
+
+    def to_state(self) -> State:
+        """See :mod:`aftermax._residual.state`."""
+        return state.to_state(self.slope, self.biases, self.terms)
+
+    @classmethod
+    def from_state(cls, values: Mapping[str, Any], arrays: Arrays, shape: InputShape) -> Self:
+        """See :mod:`aftermax._residual.state`."""
+        return cls(*state.from_state(values, arrays, shape))
+
+    def formula(self) -> tuple[Plan, dict[str, NDArray[Any]]]:
+        """See :mod:`aftermax._residual.formula`."""
+        plan, constants = formula.of_terms(self.terms)
+        return plan, constants | {"slope": np.array(self.slope), "biases": self.biases}
+
+    @staticmethod
+    def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:
+        """See :mod:`aftermax._residual.formula`."""
+        return formula.evaluate(plan, ops, constants, inputs)
 
 
-def fold(head: ResidualHead) -> FoldedHead:
-    """The same head, folded."""
-    weights = head.combination.weights
-    biases = head.combination.biases.copy()
-    for expert, weight in zip(head.experts, weights[1:], strict=True):
-        if isinstance(expert.correction, Kernel | Linear):
-            biases += weight * expert.correction.offsets
-    looks = (_folded_look(head, number, look) for number, look in enumerate(head.looks))
-    return FoldedHead(float(weights[0] / head.scale), biases, tuple(look for look in looks if look is not None))
+def _chunks(n_samples: int) -> Iterator[slice]:
+    """Some samples at a time, and never one alone."""
+    for first in range(0, n_samples - 1, CHUNK):
+        last = first + CHUNK
+        yield slice(first, n_samples if n_samples - last == 1 else last)
 
 
-def _folded_look(head: ResidualHead, number: int, look: Look) -> FoldedLook | None:
-    """What has weight of the corrections that look from here; nothing if none has."""
-    size = len(head.combination.biases)
-    kernels: dict[int, NDArray[np.float64]] = {}
-    linear = np.zeros((look.space.axes.shape[1], size))
-    gaussian, gaussian_weight = None, 0.0
-    for expert, weight in zip(head.experts, head.combination.weights[1:], strict=True):
-        if expert.look != number or not weight:
-            continue
-        match expert.correction:
-            case Linear():
-                linear += weight * expert.correction.coefficients
-            case Kernel():
-                kernels[expert.correction.level] = weight * expert.correction.coefficients
-            case Gaussian():
-                gaussian, gaussian_weight = expert.correction, float(weight)
-    if not kernels and gaussian is None and not linear.any():
-        return None
-    reach = -WIDEST * np.vstack([-2 * look.centers.T, np.square(look.centers).sum(axis=1), np.ones(len(look.centers))])
-    coefficients = np.zeros((max(kernels, default=-1) + 1, len(look.centers), size))
-    for level, values in kernels.items():
-        coefficients[level, : len(values)] = values
-    used = np.array([level in kernels for level in range(len(coefficients))], dtype=bool)
-    return FoldedLook(look, reach, coefficients, used, linear, gaussian, gaussian_weight)
+def compact(stacked: StackedCorrections) -> ResidualHead:
+    """The head that gives the same scores, but for rounding."""
+    weights = stacked.stacking.weights
+    biases = stacked.stacking.biases.copy()
+    for (_, _, correction), weight in zip(stacked.corrections, weights[1:], strict=True):
+        if not isinstance(correction, GaussianCorrection):
+            biases += weight * correction.intercepts
+    found = (compact_terms(stacked, source) for source in range(len(stacked.projections)))
+    terms = tuple(one for one in found if one is not None)
+    return ResidualHead(float(weights[0] / stacked.scale), biases, terms)

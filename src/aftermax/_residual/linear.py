@@ -1,94 +1,100 @@
-"""A linear map added to the logits: logistic regression that starts from them and is shrunk towards them."""
+"""The linear correction: multinomial logistic regression that starts from the logits and is shrunk towards them."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._residual.corrections import INNER_FOLDS, Linear
-from aftermax._residual.stacking import Scores
+from aftermax._residual.samples import INNER_FOLDS
+from aftermax._utils.multinomial import Scores, loss_and_gradient, one_hot
 from aftermax._utils.softmax import log_losses
 
 PENALTIES = tuple(10.0**power for power in range(-1, -6, -1))  # the strongest first
-BIAS_PENALTY = 1.0  # of the squared biases, divided by the rows
+BIAS_PENALTY = 1.0  # of the squared biases, divided by the number of samples
 ITERATIONS = 30
-MOST_ROWS = 10_000
+MOST_SAMPLES = 10_000
 
 
-def held_out_map(
-    places: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], logits: Scores
-) -> tuple[Linear, Scores]:
-    """Fitted on the rows, and each row's scores by one that was fitted without a fifth of them, its own included.
+class LinearCorrection(NamedTuple):
+    """z @ coefficients + intercepts: log-odds by logistic regression, or probabilities by least squares."""
 
-    Of more than 10,000 rows some are fitted on only, and the fit has not seen the others.
+    coefficients: NDArray[np.float64]  # (d, K)
+    intercepts: NDArray[np.float64]  # (K,)
+
+
+def out_of_fold_linear(
+    projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], logits: Scores
+) -> tuple[LinearCorrection, Scores]:
+    """The correction fitted on the samples, and out-of-fold scores of each, by five folds.
+
+    Of more than 10,000 samples it is fitted on a part, and the others are out-of-fold without further ado.
     """
-    step = -(-len(codes) // MOST_ROWS)
-    fitted, held_out = _on_folds(places[::step], codes[::step], weights[::step], logits[::step])
-    everywhere = places @ fitted.coefficients
-    everywhere[::step] = held_out
+    step = -(-len(codes) // MOST_SAMPLES)
+    fitted, out_of_fold = _cross_validated(projected[::step], codes[::step], weights[::step], logits[::step])
+    everywhere = projected @ fitted.coefficients
+    everywhere[::step] = out_of_fold
     return fitted, everywhere
 
 
-def _on_folds(
-    places: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], logits: Scores
-) -> tuple[Linear, Scores]:
-    """With the penalty that has the least log-loss on rows held out.
-
-    Along the penalties, each fit starts where the one before ended.
-    """
-    rows, size = logits.shape
-    folds = np.arange(rows) % INNER_FOLDS
-    parts = [folds != fold for fold in range(INNER_FOLDS) if rows > 1]
-    paths = [_Regression(places[part], codes[part], weights[part], logits[part]) for part in parts]
+def _cross_validated(
+    projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], logits: Scores
+) -> tuple[LinearCorrection, Scores]:
+    """With the penalty that has the least out-of-fold log loss; fits along the path of penalties are warm-started."""
+    n_samples, size = logits.shape
+    folds = np.arange(n_samples) % INNER_FOLDS
+    parts = [folds != fold for fold in range(INNER_FOLDS) if n_samples > 1]
+    paths = [_Regression(projected[part], codes[part], weights[part], logits[part]) for part in parts]
     best, least = -1, np.inf
-    held_out = np.zeros((rows, size))
+    out_of_fold = np.zeros((n_samples, size))
     for number, penalty in enumerate(PENALTIES if paths else ()):
-        scores, loss = np.zeros((rows, size)), 0.0
+        scores, loss = np.zeros((n_samples, size)), 0.0
         for part, path in zip(parts, paths, strict=True):
             path.solve(penalty)
-            out = ~part
-            scores[out] = places[out] @ path.coefficients
-            loss += path.loss_of(logits[out], scores[out], codes[out], weights[out])
+            held_out = ~part
+            scores[held_out] = projected[held_out] @ path.coefficients
+            loss += path.loss_of(logits[held_out], scores[held_out], codes[held_out], weights[held_out])
         if loss >= least:
             break
-        best, least, held_out = number, loss, scores
-    whole = _Regression(places, codes, weights, logits)
+        best, least, out_of_fold = number, loss, scores
+    whole = _Regression(projected, codes, weights, logits)
     for penalty in PENALTIES[: best + 1]:
         whole.solve(penalty)
-    return Linear(whole.coefficients, np.zeros(size)), held_out
+    return LinearCorrection(whole.coefficients, np.zeros(size)), out_of_fold
 
 
 class _Regression:
-    """Log-odds: the logits times a slope, biases, and a linear map of the rows' places."""
+    """Multinomial logistic regression with an offset: scores = slope * logits + biases + z @ coefficients.
+
+    It minimises the mean log loss + penalty / 2 * |coefficients|^2 + BIAS_PENALTY / n * |biases|^2 by L-BFGS.
+    """
 
     def __init__(
         self,
-        places: NDArray[np.float64],
+        projected: NDArray[np.float64],
         codes: NDArray[np.int64],
         weights: NDArray[np.float64],
         logits: Scores,
     ) -> None:
-        rows, size = logits.shape
-        self.places, self.logits = places, logits
+        self.projected, self.logits = projected, logits
         self.shares = weights / weights.sum()
-        self.truth = np.zeros((rows, size))
-        self.truth[np.arange(rows), codes] = 1.0
-        self.values = np.concatenate([[1.0], np.zeros(size + places.shape[1] * size)])
+        self.targets = one_hot(codes, logits.shape[1])
+        self.values = np.concatenate([[1.0], np.zeros(logits.shape[1] * (1 + projected.shape[1]))])
 
     @property
     def coefficients(self) -> NDArray[np.float64]:
-        """Of the linear map."""
-        size = self.logits.shape[1]
-        return self.values[1 + size :].reshape(-1, size)
+        """Of the linear map, (d, K)."""
+        return self._unpacked(self.values)[2]
 
     def solve(self, penalty: float) -> None:
-        """Go on from where the last fit ended."""
+        """Continue from where the last fit ended."""
         from scipy.optimize import minimize
 
         found = minimize(
             self._loss,
             self.values,
-            args=(penalty, BIAS_PENALTY / len(self.truth)),
+            args=(penalty, BIAS_PENALTY / len(self.targets)),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": ITERATIONS, "ftol": 1e-6, "gtol": 1e-4},
@@ -96,32 +102,29 @@ class _Regression:
         self.values = found.x
 
     def loss_of(self, logits: Scores, added: Scores, codes: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
-        """The summed log-loss of other rows."""
-        scores = self.values[0] * logits + self.values[1 : 1 + logits.shape[1]] + added
-        return float(weights @ log_losses(scores, codes))
+        """The summed log loss of other samples, of which ``added`` is z @ coefficients."""
+        slope, biases, _ = self._unpacked(self.values)
+        return float(weights @ log_losses(slope * logits + biases + added, codes))
+
+    def _unpacked(self, values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Slope, biases and coefficients."""
+        size = self.logits.shape[1]
+        return values[0], values[1 : 1 + size], values[1 + size :].reshape(-1, size)
 
     def _loss(
         self, values: NDArray[np.float64], penalty: float, bias_penalty: float
     ) -> tuple[float, NDArray[np.float64]]:
-        size = self.logits.shape[1]
-        slope, biases, coefficients = values[0], values[1 : 1 + size], values[1 + size :].reshape(-1, size)
-        scores = self.places @ coefficients
+        slope, biases, coefficients = self._unpacked(values)
+        scores = self.projected @ coefficients
         scores += slope * self.logits
         scores += biases
-        scores -= scores.max(axis=1, keepdims=True)
-        agreement = np.einsum("nk,nk->n", scores, self.truth)
-        np.exp(scores, out=scores)
-        totals = scores.sum(axis=1)
-        loss = self.shares @ (np.log(totals) - agreement)
-        loss += penalty / 2 * np.vdot(coefficients, coefficients) + bias_penalty * (biases @ biases)
-        scores /= totals[:, None]
-        scores -= self.truth
-        scores *= self.shares[:, None]
+        loss, by_score = loss_and_gradient(scores, self.targets, self.shares)
+        loss += float(penalty / 2 * np.vdot(coefficients, coefficients) + bias_penalty * (biases @ biases))
         gradient = np.concatenate(
             [
-                [np.vdot(scores, self.logits)],
-                scores.sum(axis=0) + 2 * bias_penalty * biases,
-                (self.places.T @ scores + penalty * coefficients).ravel(),
+                [np.vdot(by_score, self.logits)],
+                by_score.sum(axis=0) + 2 * bias_penalty * biases,
+                (self.projected.T @ by_score + penalty * coefficients).ravel(),
             ]
         )
-        return float(loss), gradient
+        return loss, gradient

@@ -1,7 +1,12 @@
-"""Scores combined: non-negative weights for what several experts say, and a bias for each class.
+"""Stacking: non-negative weights for the logits and the corrections, and a bias for each class.
 
-The first expert is always the model itself, with its logits. Its weight is an inverse temperature; with no other expert
-and no biases this is temperature scaling, and softmax's answers stay as they are.
+The first base score is always the model's own logits. Its weight is an inverse temperature; with no correction and no
+biases this is temperature scaling, and the predictions are softmax's.
+
+References
+----------
+D. Wolpert, "Stacked generalization", Neural Networks 5, 1992. L. Breiman, "Stacked regressions", Machine Learning 24,
+1996 (why the weights should not be negative).
 """
 
 from __future__ import annotations
@@ -12,48 +17,48 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# How strongly little evidence is shrunk towards the logits alone. The scores that a correction adds are expected to be
-# about a third of a unit of the logarithm of the odds. How large biases are is learned from the biases themselves,
-# within limits: 1 / (2 * prior) is their variance.
+from aftermax._utils.multinomial import Scores, loss_and_gradient, one_hot, platt_smoothing, probabilities_and_losses
+
+# How strongly the weights are shrunk towards the logits alone: a correction is expected to add about a third of a unit
+# of log-odds. The prior of the biases is estimated from the biases themselves (empirical Bayes), within limits:
+# 1 / (2 * prior) is their variance.
 CORRECTION_PRIOR = 3.0
 BIAS_PRIOR = 1.0
 BIAS_PRIORS = (0.5, 200.0)
-ROUNDS = 3
-
-Scores = NDArray[np.float64]
+ROUNDS = 3  # of fitting the biases and estimating their prior
 
 
-class Combination(NamedTuple):
-    """A weight for each expert and a bias for each class."""
+class Stacking(NamedTuple):
+    """A weight for each base score and a bias for each class: scores = sum_m weights_m * base_m + biases."""
 
     weights: NDArray[np.float64]
     biases: NDArray[np.float64]
 
-    def scores(self, experts: Sequence[Scores]) -> Scores:
-        """What the experts say together, before softmax."""
-        total: Scores = experts[0] * self.weights[0]
-        for expert, weight in zip(experts[1:], self.weights[1:], strict=True):
+    def scores(self, base_scores: Sequence[Scores]) -> Scores:
+        """The stacked scores, before softmax."""
+        total: Scores = base_scores[0] * self.weights[0]
+        for base, weight in zip(base_scores[1:], self.weights[1:], strict=True):
             if weight:
-                total += weight * expert
+                total += weight * base
         total += self.biases
         return total
 
 
-def combine(
-    experts: Sequence[Scores],
+def fit_stacking(
+    base_scores: Sequence[Scores],
     codes: NDArray[np.int64],
-    row_weights: NDArray[np.float64],
+    sample_weight: NDArray[np.float64],
     *,
     biases: bool = True,
-    start: Combination | None = None,
-) -> tuple[Combination, float]:
-    """The combination with the least log-loss of ``codes``, the true classes, and that log-loss, penalties included.
+    start: Stacking | None = None,
+) -> tuple[Stacking, float]:
+    """The stacking with the least penalised log loss, and that loss. The base scores should be out-of-fold.
 
-    As in Platt scaling the truth is given a weight of (n + 1) / (n + 2), the rest spread evenly over the classes, so
-    that a few rows without a mistake do not make for certainty.
+    It minimises mean log loss + CORRECTION_PRIOR / n * sum_m spread_m weights_m + prior / n * |biases|^2, where
+    spread_m is the standard deviation of a correction within a sample. Targets are smoothed as in Platt scaling.
     """
-    problem = _Problem(experts, codes, row_weights, biases)
-    found = start or Combination(np.full(len(experts), 1.0 / len(experts)), np.zeros(experts[0].shape[1]))
+    problem = _Problem(base_scores, codes, sample_weight, biases)
+    found = start or Stacking(np.full(len(base_scores), 1.0 / len(base_scores)), np.zeros(base_scores[0].shape[1]))
     prior = BIAS_PRIOR
     for _ in range(ROUNDS if biases else 1):
         found, loss = problem.solve(found, prior)
@@ -62,33 +67,32 @@ def combine(
 
 
 class _Problem:
-    """The log-loss of a combination, with what does not change from one to the next."""
+    """The penalised log loss of a stacking."""
 
     def __init__(
         self,
-        experts: Sequence[Scores],
+        base_scores: Sequence[Scores],
         codes: NDArray[np.int64],
-        row_weights: NDArray[np.float64],
+        sample_weight: NDArray[np.float64],
         biases: bool,
     ) -> None:
-        rows, size = experts[0].shape
-        self.experts = experts
+        n_samples, size = base_scores[0].shape
+        self.base_scores = base_scores
         self.biases = biases
-        self.shares = row_weights / row_weights.sum()
-        self.penalties = np.array([0.0] + [CORRECTION_PRIOR / rows * _spread(expert) for expert in experts[1:]])
-        smoothing = 1.0 / (rows + 2)
-        self.truth = np.full((rows, size), smoothing / size)
-        self.truth[np.arange(rows), codes] += 1 - smoothing
+        self.shares = sample_weight / sample_weight.sum()
+        spreads = [_spread(scores) for scores in base_scores[1:]]
+        self.penalties = np.array([0.0] + [CORRECTION_PRIOR / n_samples * spread for spread in spreads])
+        self.targets = one_hot(codes, size, platt_smoothing(n_samples))
 
-    def solve(self, start: Combination, prior: float) -> tuple[Combination, float]:
-        """The best combination if biases are expected to be as small as ``prior`` says."""
+    def solve(self, start: Stacking, prior: float) -> tuple[Stacking, float]:
+        """The best stacking for a prior of the biases, by L-BFGS with bounds."""
         from scipy.optimize import minimize
 
-        (rows, size), count = self.truth.shape, len(self.experts)
+        (n_samples, size), count = self.targets.shape, len(self.base_scores)
         found = minimize(
             self._loss,
             np.concatenate([start.weights, start.biases if self.biases else []]),
-            args=(prior / rows,),
+            args=(prior / n_samples,),
             jac=True,
             method="L-BFGS-B",
             bounds=[(0.0, None)] * count + [(None, None)] * (size if self.biases else 0),
@@ -96,39 +100,28 @@ class _Problem:
         )
         return self._unpacked(found.x), float(found.fun)
 
-    def expected_square(self, found: Combination, prior: float) -> float:
-        """The biases' sum of squares, with what is uncertain about them."""
-        probabilities = self._probabilities(found)[0]
-        told = len(self.truth) * (self.shares @ (probabilities * (1 - probabilities)))
-        return float(np.sum(np.square(found.biases) + 1 / (told + 2 * prior)))
+    def expected_square(self, found: Stacking, prior: float) -> float:
+        """The posterior mean of the biases' sum of squares, by Laplace's approximation with a diagonal Hessian."""
+        probabilities, _ = probabilities_and_losses(found.scores(self.base_scores), self.targets)
+        curvature = len(self.targets) * (self.shares @ (probabilities * (1 - probabilities)))
+        return float(np.sum(np.square(found.biases) + 1 / (curvature + 2 * prior)))
 
-    def _unpacked(self, values: NDArray[np.float64]) -> Combination:
-        count, size = len(self.experts), self.truth.shape[1]
-        return Combination(values[:count], values[count:] if self.biases else np.zeros(size))
-
-    def _probabilities(self, combination: Combination) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of the classes, and the log-loss of each row."""
-        scores = combination.scores(self.experts)
-        scores -= scores.max(axis=1, keepdims=True)
-        agreement = np.einsum("nk,nk->n", scores, self.truth)
-        np.exp(scores, out=scores)
-        totals = scores.sum(axis=1)
-        scores /= totals[:, None]
-        return scores, np.log(totals) - agreement
+    def _unpacked(self, values: NDArray[np.float64]) -> Stacking:
+        count, size = len(self.base_scores), self.targets.shape[1]
+        return Stacking(values[:count], values[count:] if self.biases else np.zeros(size))
 
     def _loss(self, values: NDArray[np.float64], shrinkage: float) -> tuple[float, NDArray[np.float64]]:
         """The loss and its gradient."""
-        combination = self._unpacked(values)
-        weights, biases = combination
-        errors, losses = self._probabilities(combination)
-        loss = self.shares @ losses + self.penalties @ weights + shrinkage * (biases @ biases)
-        errors -= self.truth
-        errors *= self.shares[:, None]
-        by_weight = self.penalties + [np.vdot(expert, errors) for expert in self.experts]
-        by_bias = errors.sum(axis=0) + 2 * shrinkage * biases if self.biases else []
-        return float(loss), np.concatenate([by_weight, by_bias])
+        stacking = self._unpacked(values)
+        weights, biases = stacking
+        loss, by_score = loss_and_gradient(stacking.scores(self.base_scores), self.targets, self.shares)
+        loss += float(self.penalties @ weights)
+        loss += shrinkage * float(biases @ biases)
+        by_weight = self.penalties + [np.vdot(base, by_score) for base in self.base_scores]
+        by_bias = by_score.sum(axis=0) + 2 * shrinkage * biases if self.biases else []
+        return loss, np.concatenate([by_weight, by_bias])
 
 
 def _spread(scores: Scores) -> float:
-    """How far the scores of the classes lie apart within a row."""
+    """The root mean square deviation of the classes' scores within a sample."""
     return float(np.sqrt(np.mean(scores.var(axis=1))))

@@ -1,1 +1,1 @@
-"""What every layer uses: validation, labels, folds, paired tests, threads, files, text."""
+"""Shared by all layers: validation, labels, folds, paired tests, threads, files, text."""

@@ -1,4 +1,4 @@
-"""How inner loops are compiled. Importing this module imports numba, so it is imported on first use."""
+"""How inner loops are compiled. Importing this module imports numba, so import it on first use only."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +8,14 @@ from numba import njit
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Compile, and keep the result on disk where there is a place for it; without one, compile anew each time.
+    """Compile with numba, and cache the machine code on disk if numba finds a folder it can write to.
 
-    numpy's error model: x / 0 is inf, as in numpy, and not an exception; it lets the loops over units be vectorised.
+    With numpy's error model x / 0 is inf, as in numpy, instead of an exception. Without that branch the loops over
+    units can be vectorised.
     """
     try:
         return njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # no folder that numba may write to
+    except RuntimeError:  # numba has no folder that it can write to
         return njit(nogil=True, error_model="numpy")(function)
 
 

@@ -1,4 +1,4 @@
-"""Cross-validation folds, and an order of the samples that does not depend on the order they came in."""
+"""Stratified folds, and an order of the samples that does not depend on the order in which they were passed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,25 @@ from numpy.typing import NDArray
 
 
 def stratified_folds(codes: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A fold for each row: every class is dealt out in turn, starting where the class before ended."""
+    """Assign each sample to one of the folds of a stratified k-fold cross-validation (Kohavi, 1995).
+
+    The shuffled samples are dealt to the folds in turn, one class after the other. So each class is spread as evenly as
+    possible, and the sizes of the folds differ by at most one. Unlike scikit-learn's ``StratifiedKFold``, this neither
+    warns of nor refuses classes with fewer samples than folds.
+
+    References
+    ----------
+    R. Kohavi (1995). A study of cross-validation and bootstrap for accuracy estimation and model selection. IJCAI.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.folds import stratified_folds
+    >>> codes = np.array([0, 0, 0, 1, 1, 1])
+    >>> folds = stratified_folds(codes, 3, np.random.default_rng(0))
+    >>> sorted(folds[codes == 0].tolist()), sorted(folds[codes == 1].tolist())
+    ([0, 1, 2], [0, 1, 2])
+    """
     shuffled = rng.permutation(len(codes))
     by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
     out = np.empty(len(codes), dtype=np.int64)
@@ -16,15 +34,17 @@ def stratified_folds(codes: NDArray[np.int64], folds: int, rng: np.random.Genera
 
 
 def content_order(logits: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.intp]:
-    """An order of the rows that depends on what they hold, and not on the order they came in.
+    """Return indices that sort the samples by their content, so that folds do not depend on the order of the samples.
 
-    They are sorted by the lead of the largest logit, which neither a constant added to all logits nor another order of
-    the classes changes; rows with the same lead by a mix of their values, relative to the largest, and by that.
+    The first key is the margin between the largest and the second largest logit. It changes neither if a constant is
+    added to all logits nor if the classes are reordered. Ties are broken by a hash of the logits relative to the
+    largest, and then by the largest.
     """
     second, largest = np.partition(logits, -2, axis=1)[:, -2:].T
-    mixed = codes.astype(np.uint64)
+    hashed = codes.astype(np.uint64)
     columns = np.ascontiguousarray(logits.T) - largest
     for bits in columns.view(np.uint64):
-        mixed = (mixed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(32)
-    return np.lexsort((largest, mixed, largest - second))
+        # Multiplicative hashing by 2^64 over the golden ratio: Knuth, The Art of Computer Programming, vol. 3, 6.4.
+        hashed = (hashed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+        hashed ^= hashed >> np.uint64(32)
+    return np.lexsort((largest, hashed, largest - second))

@@ -1,4 +1,4 @@
-"""Labels as they come in, and which column is which class."""
+"""Labels as column numbers, and which column belongs to which class."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
-# When columns are taken to belong to other classes, as shares of the rows; and the rows of each class it takes to tell.
-CLEARLY_ALIGNED = 0.6
-CLEARLY_BETTER = 0.3
-ENOUGH_ROWS = 20
-ENOUGH_FOR_CHANCE = 50  # rows in all, to tell whether answers and labels have anything to do with each other
-BEYOND_CHANCE = 2.326  # standard deviations
-ROUNDING = 1e-9
+# Columns seem to be in the wrong order if the accuracy is at most ALIGNED_ACCURACY and another order would add at least
+# ACCURACY_GAIN, with at least SAMPLES_PER_CLASS samples for each class on average.
+ALIGNED_ACCURACY = 0.6
+ACCURACY_GAIN = 0.3
+SAMPLES_PER_CLASS = 20
+NAME_COLUMNS = "name the class of each column, in order: classes=[...] in Python, --classes on the command line"
 
 
 def encode_labels(
     labels: ArrayLike, shape: tuple[int, ...], classes: ArrayLike | None, headings: Iterable[Any] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The class of each column, and each label as a column number.
+    """Return the class of each column, and each label as a column number.
 
-    Without ``classes``: the ``headings`` of a data frame if they name the labels; the sorted labels if there are as
-    many as columns; else whole numbers in 0 .. K - 1 are column numbers already.
+    ``shape`` is that of the logits. If ``classes`` is None, the columns belong to: the ``headings`` of a data frame, if
+    they include all labels; the sorted labels, if there are as many as columns; else 0 .. n_classes - 1, if the labels
+    are such integers.
     """
-    rows, columns = shape
-    seen, places, counts = np.unique(checked_labels(labels, rows), return_inverse=True, return_counts=True)
+    n_samples, columns = shape
+    seen, inverse, counts = np.unique(checked_labels(labels, n_samples), return_inverse=True, return_counts=True)
     if len(seen) < 2:
         raise ValueError(
-            f"labels hold one class only, {listed(seen.tolist())}: at least two classes need rows. Pass a validation "
-            "set drawn like the data the model will meet."
+            f"labels hold one class only, {listed(seen.tolist())}: at least two classes need samples. Pass a "
+            "validation set with the same distribution as the data that the model will predict."
         )
     titles = _usable(headings)
     named = np.size(classes) == columns if classes is not None else bool(set(titles) & set(seen.tolist()))
-    if len(seen) > columns and not named:  # else the stray ones can be told
+    if len(seen) > columns and not named:  # if the columns are named, _codes lists the unknown labels
         rarest = seen[np.argsort(counts, kind="stable")].tolist()
         raise ValueError(
-            f"labels hold {len(seen)} classes but logits have {columns} columns, one for each class: drop the rows "
-            f"with stray labels, or pass all columns. The rarest labels are {listed(rarest)}."
+            f"labels hold {len(seen)} classes but logits have {columns} columns, one for each class: drop the samples "
+            f"with invalid labels, or pass all columns. The rarest labels are {listed(rarest)}."
         )
     if classes is None:
         names = _columns_of(seen, columns, titles)
@@ -52,44 +52,43 @@ def encode_labels(
         if set(names.tolist()) == set(titles) and names.tolist() != titles:
             raise ValueError(
                 f"classes=({listed(names.tolist())}) contradicts the headings of the columns, ({listed(titles)}): "
-                "drop classes=, or put the columns in its order."
+                "leave classes out (--classes on the command line), or put the columns in its order."
             )
-    return names, _codes(seen, places, names)
+    return names, _codes(seen, inverse, names)
 
 
-def label_codes(labels: ArrayLike, rows: int, names: NDArray[Any]) -> NDArray[np.int64]:
-    """Each label as a column number, where the classes of the columns are known already."""
-    seen, places = np.unique(checked_labels(labels, rows), return_inverse=True)
-    return _codes(seen, places, names)
+def label_codes(labels: ArrayLike, n_samples: int, names: NDArray[Any]) -> NDArray[np.int64]:
+    """Return each label as a column number, given the class of each column."""
+    seen, inverse = np.unique(checked_labels(labels, n_samples), return_inverse=True)
+    return _codes(seen, inverse, names)
 
 
-def _codes(seen: NDArray[Any], places: NDArray[np.intp], names: NDArray[Any]) -> NDArray[np.int64]:
+def _codes(seen: NDArray[Any], inverse: NDArray[np.intp], names: NDArray[Any]) -> NDArray[np.int64]:
     numbers = {name: j for j, name in enumerate(names.tolist())}
     unknown = [label for label in seen.tolist() if label not in numbers]
     if unknown:
         raise ValueError(
             f"labels hold {listed(unknown)}, not among the classes of the columns ({listed(names.tolist())}): "
-            "correct the labels, or name the class of each column, in order, with classes=[...]."
+            f"correct the labels, or {NAME_COLUMNS}."
         )
-    return np.array([numbers[label] for label in seen.tolist()])[places]
+    return np.array([numbers[label] for label in seen.tolist()])[inverse]
 
 
 def _usable(headings: Iterable[Any] | None) -> list[Any]:
-    """The headings of a data frame, if they are names or numbers that labels could be."""
+    """The headings of a data frame, if all are strings or integers, as labels are."""
     titles = [] if headings is None else list(headings)
     return titles if all(isinstance(title, str | Integral) for title in titles) else []
 
 
 def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[Any]:
-    """The class of each column, worked out from the labels seen and the headings of the columns, if they have any."""
+    """Infer the class of each column from the labels and the headings of the columns, if there are any."""
     unnamed = [label for label in seen.tolist() if label not in titles]
     if titles and not unnamed:
         return _checked_classes(titles, columns)
     if any(isinstance(label, str) and label in titles for label in seen.tolist()):
         raise ValueError(
             f"The headings of the columns ({listed(titles)}) name some of the labels but not {listed(unnamed)}: "
-            "correct the labels, rename the columns after the classes, or name the class of each, in order, with "
-            "classes=[...]."
+            f"correct the labels, rename the columns after the classes, or {NAME_COLUMNS}."
         )
     if len(seen) == columns:
         return seen
@@ -97,47 +96,47 @@ def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[
         return np.arange(columns, dtype=np.float64 if seen.dtype.kind == "f" else np.int64)
     raise ValueError(
         f"logits have {columns} columns but labels hold {len(seen)} classes ({listed(seen.tolist())}): one column for "
-        "each class is needed. If the rows lack a class, as a fold of a cross-validation may, name the class of each "
-        f"column, in order, with classes=[...] or use the column numbers 0 to {columns - 1} as labels."
+        "each class is needed. If the samples lack a class, as in a fold of a cross-validation, use the column numbers "
+        f"0 to {columns - 1} as labels, or {NAME_COLUMNS}."
     )
 
 
-def checked_labels(labels: ArrayLike, rows: int) -> NDArray[Any]:
-    """Labels as an array of one kind, strings or whole numbers, one for each row."""
+def checked_labels(labels: ArrayLike, n_samples: int) -> NDArray[Any]:
+    """Return labels as an array of strings, integers or integral floats, one for each sample."""
     if labels is None:
-        raise ValueError(
-            "fit requires y to be passed, but the target y is None: pass the true class of each row of logits."
-        )
+        raise ValueError("fit requires y to be passed, but the target y is None: pass the true class of each sample.")
     shape: tuple[int, ...] = getattr(labels, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"y should be a 1d array, got an array of shape {shape}: pass one class for each row. For one-hot labels "
+            f"y should be a 1d array, got an array of shape {shape}: pass one class per sample. For one-hot labels "
             "pass labels.argmax(axis=1)."
         )
     values = np.asarray(column_or_1d(labels, warn=True))
-    if len(values) != rows:
-        raise ValueError(f"logits have {rows} rows but there are {len(values)} labels: pass one label for each row.")
+    if len(values) != n_samples:
+        raise ValueError(
+            f"logits have {n_samples} samples but there are {len(values)} labels: pass one label per sample."
+        )
     missing = [n for n, label in enumerate(values.tolist()) if label is None or (label == label) is not True]
     if missing:
-        raise ValueError(f"Input y contains NaN or None at row {missing[0]}: drop the rows that have no label.")
+        raise ValueError(f"Input y contains NaN or None at row {missing[0]}: drop the samples without a label.")
     if values.dtype == object:
         values = _from_objects(values)
     if values.dtype.kind == "f" and not (whole := np.isfinite(values) & (values == np.floor(values))).all():
         row = int(np.argmin(whole))
         raise ValueError(
-            f"Unknown label type: {values[row]} at row {row} is no class. Labels are whole numbers or strings; where "
-            "these are probabilities, pass the index of the largest."
+            f"Unknown label type: {values[row]} at row {row} is not a class. Labels are integers or strings; if these "
+            "are probabilities, pass the index of the largest."
         )
     return values
 
 
 def _from_objects(values: NDArray[Any]) -> NDArray[Any]:
-    """Python objects as one kind of label."""
+    """Convert an array of Python objects to strings, integers or floats, if all labels are of one kind."""
     for kind, dtype in ((str, np.str_), (Integral, np.int64), (Real, np.float64)):
         if all(isinstance(label, kind) for label in values):
             return values.astype(dtype)
     kinds = ", ".join(sorted({type(label).__name__ for label in values}))
-    raise ValueError(f"Unknown label type: labels mix {kinds}. Make them all strings or all whole numbers.")
+    raise ValueError(f"Unknown label type: labels mix {kinds}. Make them all strings or all integers.")
 
 
 def _checked_classes(classes: ArrayLike, columns: int) -> NDArray[Any]:
@@ -147,14 +146,14 @@ def _checked_classes(classes: ArrayLike, columns: int) -> NDArray[Any]:
             f"classes has shape {names.shape} but logits have {columns} columns: pass a list that names the class of "
             "each column, in order."
         )
-    twice = [name for name, times in Counter(names.tolist()).items() if times > 1]
-    if twice:
-        raise ValueError(f"classes names {listed(twice)} more than once: each column needs a class of its own.")
+    repeated = [name for name, times in Counter(names.tolist()).items() if times > 1]
+    if repeated:
+        raise ValueError(f"classes names {listed(repeated)} more than once: each column needs a class of its own.")
     return names
 
 
 def listed(values: list[Any]) -> str:
-    """Some values in words; of many, the first five."""
+    """List values in a message: at most the first five."""
     shown = ", ".join(repr(value) for value in values[:5])
     return shown if len(values) <= 5 else f"{shown}, ... {len(values)} in all"
 
@@ -162,62 +161,32 @@ def listed(values: list[Any]) -> str:
 def warn_if_misaligned(
     logits: NDArray[Any], codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3
 ) -> bool:
-    """Warn when the columns can hardly belong to the classes they are taken for, and say whether that was so.
+    """Warn if the columns seem to belong to other classes than these, and return whether they do.
 
-    That is, when the largest logit is right far less often than chance, or would be right in many more rows if the
-    columns were in another order.
+    They do if the accuracy of softmax is far below chance, or would be far better with the columns in another order.
+    The best order is a linear assignment problem on the confusion matrix (Kuhn, 1955).
     """
-    size = len(classes)
-    confusion = np.bincount(codes * size + logits.argmax(axis=1), minlength=size * size).reshape(size, size)
-    rows, right = len(codes), int(np.trace(confusion))
-    if right > CLEARLY_ALIGNED * rows:
+    n_classes, n_samples = len(classes), len(codes)
+    cells = codes * n_classes + logits.argmax(axis=1)
+    confusion = np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+    right = int(np.trace(confusion))
+    if right > ALIGNED_ACCURACY * n_samples:
         return False
     from scipy.optimize import linear_sum_assignment
 
-    other, order = linear_sum_assignment(-confusion)
-    possible = int(confusion[other, order].sum())
-    chance = rows / size
-    if possible - right > CLEARLY_BETTER * rows and rows >= ENOUGH_ROWS * size:
-        hint = f"it would in {possible / rows:.0%} if the columns were in another order"
+    right_if_reordered = int(confusion[linear_sum_assignment(-confusion)].sum())
+    chance = n_samples / n_classes
+    enough = n_samples >= SAMPLES_PER_CLASS * n_classes
+    if enough and right_if_reordered - right > ACCURACY_GAIN * n_samples:
+        hint = f"it would be right on {right_if_reordered / n_samples:.0%} if the columns were in another order"
     elif chance - right > 6 * math.sqrt(chance):
-        hint = f"chance alone would in {1 / size:.0%}"
+        hint = f"chance alone would be right on {1 / n_classes:.0%}"
     else:
         return False
     warnings.warn(
-        f"The largest logit agrees with the label in only {right / rows:.0%} of the rows; {hint}. Are the columns the "
-        f"responses to {listed(classes.tolist())}? If not, name the class of each, in order, with classes=[...].",
+        f"The largest logit agrees with the label on only {right / n_samples:.0%} of the samples; {hint}. Do the "
+        f"columns belong to the classes {listed(classes.tolist())}, in this order? If not, {NAME_COLUMNS}.",
         UserWarning,
         stacklevel=stacklevel,
     )
     return True
-
-
-def warn_if_by_chance(
-    tops: NDArray[np.int64], answers: NDArray[np.int64], codes: NDArray[np.int64], classes: int
-) -> None:
-    """Warn when neither softmax nor a head, on rows that it has not seen, is right more often than by chance.
-
-    Where a head is, labels and rows are in step, however bad softmax is.
-    """
-    rows, right = len(codes), int(np.count_nonzero(tops == codes))
-    (chance, softmax_is), (_, head_is) = (_beyond_chance(some, codes, classes) for some in (tops, answers))
-    if rows < ENOUGH_FOR_CHANCE or softmax_is or head_is:
-        return
-    warnings.warn(
-        f"softmax is right in {right:,} of {rows:,} rows, as chance would be ({chance:,.0f}): check that labels and "
-        "rows are in step and that columns are in the order of the classes.",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
-def _beyond_chance(answers: NDArray[np.int64], codes: NDArray[np.int64], classes: int) -> tuple[float, bool]:
-    """How many answers would be right if labels were dealt out at random, and whether more are: one-sided, at 1 %."""
-    rows, right = len(codes), int(np.count_nonzero(answers == codes))
-    answered, labelled = (np.bincount(some, minlength=classes).astype(np.float64) for some in (answers, codes))
-    chance = float(answered @ labelled) / rows
-    # Hoeffding (1951): the variance of such a sum is that of what is left of each pair, one where answer and label are
-    # the same and zero elsewhere, once the means over labels and over answers are taken off.
-    left = np.eye(classes) - labelled[:, None] / rows - answered / rows + chance / rows
-    deviation = math.sqrt(answered @ np.square(left) @ labelled / (rows - 1))
-    return chance, right - chance > BEYOND_CHANCE * deviation + ROUNDING

@@ -7,18 +7,18 @@ from numpy.typing import NDArray
 
 from aftermax._utils.threads import over_ranges, rows_per_range
 
-LEAST_PROBABILITY = 1e-12  # so that logarithms are finite
+LEAST_PROBABILITY = 1e-12  # probabilities are clipped here before their logarithm is taken, so that it is finite
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Softmax of each sample's logits."""
-    from scipy.special import softmax as of_rows
+    from scipy.special import softmax as scipy_softmax
 
-    return np.asarray(of_rows(logits, axis=1))
+    return np.asarray(scipy_softmax(logits, axis=1))
 
 
 def softmax_certainty(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each row's largest softmax score."""
+    """Each sample's largest softmax probability."""
     from aftermax._utils import softmax_kernels
 
     out = np.empty(len(logits))
@@ -31,18 +31,19 @@ def softmax_certainty(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def log_losses(scores: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The log-loss of each row."""
-    beyond = scores - scores.max(axis=1, keepdims=True)
-    return np.asarray(np.log(np.exp(beyond).sum(axis=1)) - beyond[np.arange(len(codes)), codes])
+    """Each sample's log loss: minus the logarithm of the softmax probability of its true class."""
+    # Not scipy's log_softmax: that takes logarithms for all classes, and twice the time.
+    below_max = scores - scores.max(axis=1, keepdims=True)
+    return np.asarray(np.log(np.exp(below_max).sum(axis=1)) - below_max[np.arange(len(codes)), codes])
 
 
-def settle_argmax(probabilities: NDArray[np.float64], answers: NDArray[np.int64]) -> None:
-    """Where rounding made the answer share the largest probability with another class, lift it by the least step."""
-    rows = np.flatnonzero(probabilities.argmax(axis=1) != answers)
-    probabilities[rows, answers[rows]] = np.nextafter(probabilities[rows].max(axis=1), 2.0)
+def settle_argmax(probabilities: NDArray[np.float64], predicted: NDArray[np.int64]) -> None:
+    """Make the predicted class the argmax where rounding left it tied with another class. Works in place."""
+    tied = np.flatnonzero(probabilities.argmax(axis=1) != predicted)
+    probabilities[tied, predicted[tied]] = np.nextafter(probabilities[tied].max(axis=1), 2.0)
 
 
 def normalised_exp(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
-    """exp of non-positive exponents, each row divided by its sum."""
+    """Softmax of exponents that are at most 0, so that no maximum needs to be subtracted first."""
     weights = np.exp(exponents)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

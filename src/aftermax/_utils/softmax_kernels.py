@@ -1,4 +1,4 @@
-"""The compiled loops of softmax's certainty. Importing this module imports numba, so it is imported on first use."""
+"""The compiled loops of softmax's certainty. Importing this module imports numba, so import it on first use only."""
 
 import math
 
@@ -9,12 +9,12 @@ from aftermax._utils.compiled import compiled
 
 @compiled
 def top_and_lead(sample):
-    """Softmax's answer (lowest index on a tie), and by how much its logit leads the next."""
+    """Return the predicted class (the lowest index on a tie), and the margin to the second largest logit."""
     top = 0
     highest = sample[0]
     second = -np.inf
     for j in range(1, sample.shape[0]):
-        # Selections, not branches: which logit is the largest cannot be foreseen, and a wrong guess costs more.
+        # Selections, not branches: the largest logit cannot be predicted, and a mispredicted branch costs more.
         value = sample[j]
         higher = value > highest
         lower = highest if higher else value
@@ -26,7 +26,7 @@ def top_and_lead(sample):
 
 @compiled
 def certainty_of(sample, top):
-    """The row's largest softmax score."""
+    """The sample's largest softmax probability."""
     total = 0.0
     for j in range(sample.shape[0]):
         total += math.exp(sample[j] - sample[top])
@@ -35,6 +35,6 @@ def certainty_of(sample, top):
 
 @compiled
 def certainties(logits, out):
-    """Certainty of every row."""
+    """Certainty of every sample."""
     for n in range(logits.shape[0]):
         out[n] = certainty_of(logits[n], top_and_lead(logits[n])[0])

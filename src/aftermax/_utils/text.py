@@ -1,4 +1,4 @@
-"""Numbers and tables as text, the same everywhere."""
+"""Formatting of numbers and tables, the same everywhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def percent(share: float) -> str:
-    """A share in per cent.
+    """Format a share as a percentage.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def percent(share: float) -> str:
 
 
 def signed(share: float) -> str:
-    """A gain or loss in per cent, with its sign; what is too small to show is no loss.
+    """Format a gain or loss as a percentage with its sign; zero after rounding is ``+0.0 %``.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def signed(share: float) -> str:
 
 
 def fewer(share: float) -> str:
-    """A gain or loss in per cent of the errors, in words.
+    """Say by what percentage the errors drop or, below 0, rise.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def fewer(share: float) -> str:
 
 
 def fewer_between(low: float, high: float) -> str:
-    """An interval of gains, in per cent of the errors, in words.
+    """Say in which interval the percentage lies by which the errors drop or, below 0, rise.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def fewer_between(low: float, high: float) -> str:
 
 
 def fewer_count(count: int) -> str:
-    """By how many rows something drops or, below 0, rises, in words.
+    """Say by how many a count drops or, below 0, rises.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def fewer_count(count: int) -> str:
 
 
 def p_value(value: float) -> str:
-    """What a p-value is, with its sign: very small ones are only said to be.
+    """Format a p-value with its relation sign; below 0.0001 only the bound is given.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def p_value(value: float) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -> str:
-    """A table in Markdown. The first columns, as many as are ``texts``, are flush left, the others flush right.
+    """Format a Markdown table. The first ``texts`` columns are aligned left, the others right.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -
 
 
 def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -> str:
-    """A table for the terminal, in columns. The first ones, as many as are ``texts``, are flush left.
+    """Format a table for the terminal. The first ``texts`` columns are aligned left, the others right.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0)
     lines = [list(heads), *map(list, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     padded = (
-        [cell.ljust(width) if place < texts else cell.rjust(width) for place, (cell, width) in enumerate(cells)]
+        [cell.ljust(width) if column < texts else cell.rjust(width) for column, (cell, width) in enumerate(cells)]
         for cells in (zip(line, widths, strict=True) for line in lines)
     )
     return "\n".join("  ".join(line).rstrip() for line in padded)

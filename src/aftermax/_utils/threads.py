@@ -1,8 +1,8 @@
 """Work spread over the cores, range by range.
 
-The compiled kernels release the GIL, so plain threads are enough. Each range writes to its own part of the output and
-nothing is summed across ranges: the answer is the same for any number of threads. Unlike numba's own parallel loops
-this may be called from several threads at once and after a fork, as web servers and data loaders do.
+The compiled kernels release the GIL, so threads are enough. Each range writes to its own part of the output and nothing
+is summed across ranges, so the result is the same for any number of threads. Unlike numba's own parallel loops, this
+works when called from several threads at once and after a fork, as in web servers and data loaders.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within this, in this thread, work is not spread: for work that is one of many tasks side by side already."""
+    """Use one thread in this block, in this thread only: for work that is itself one of many parallel tasks."""
     token = _alone.set(True)
     try:
         yield
@@ -29,9 +29,9 @@ def one_thread() -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """How many threads to use: the cores this process may use, or ``NUMBA_NUM_THREADS`` where that is set.
+    """Return how many threads to use: ``NUMBA_NUM_THREADS`` if it is set, else the cores this process may use.
 
-    joblib's worker processes set that variable, so a search over many heads does not start too many threads.
+    joblib sets that variable in its worker processes, so that a search over many heads does not start too many threads.
     """
     if _alone.get():
         return 1
@@ -42,9 +42,9 @@ def thread_count() -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Within this, products of matrices are computed by one thread each, so that their rounding is always the same.
+    """Compute matrix products with one BLAS thread in this block, so that their rounding is reproducible.
 
-    The limit is the whole process's. Several threads may be within at once: the last one out lifts it.
+    The limit holds for the whole process. Several threads may be in such a block at once: the last one out lifts it.
     """
     _limit.enter()
     try:
@@ -54,23 +54,23 @@ def one_blas_thread() -> Iterator[None]:
 
 
 class _Limit:
-    """One thread for matrix products, as long as anybody wants it."""
+    """A limit of one BLAS thread that holds as long as at least one user is inside."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.wanted = 0
+        self.users = 0
         self.limiter: Any = None
 
     def enter(self) -> None:
         with self.lock:
-            if self.wanted == 0:
+            if self.users == 0:
                 self.limiter = _libraries().limit(limits=1, user_api="blas")
-            self.wanted += 1
+            self.users += 1
 
     def leave(self) -> None:
         with self.lock:
-            self.wanted -= 1
-            if self.wanted == 0:
+            self.users -= 1
+            if self.users == 0:
                 self.limiter.restore_original_limits()
 
 
@@ -79,8 +79,8 @@ _limit = _Limit()
 
 @cache
 def _libraries() -> Any:
-    """What is known of the libraries that numpy and scipy compute with; asked once, for it takes a moment."""
-    import scipy.linalg  # noqa: F401  # so that its library is there to be found
+    """The BLAS libraries that numpy and scipy have loaded; looked up once, because it takes a moment."""
+    import scipy.linalg  # noqa: F401  # loads the BLAS library of scipy
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -89,7 +89,7 @@ def _libraries() -> Any:
 def over_ranges(work: Callable[[int, int], None], total: int, step: int) -> None:
     """Call ``work(first, last)`` for each range of at most ``step`` items in ``range(total)``.
 
-    An error in a range is raised here; of several, the one of the earliest range.
+    If ranges raise errors, the error of the earliest range is raised here.
     """
     starts = range(0, total, step)
     workers = min(thread_count(), len(starts))
@@ -108,5 +108,5 @@ def over_ranges(work: Callable[[int, int], None], total: int, step: int) -> None
 
 
 def rows_per_range(columns: int) -> int:
-    """Rows to work at a time: about two megabytes of logits, so that a range stays in a core's cache."""
+    """Samples for each range: about two megabytes of logits, so that a range stays in a core's cache."""
     return max(1, VALUES_PER_RANGE // max(1, columns))

@@ -1,4 +1,7 @@
-"""Values from a file that anyone may have written: taken only if they are what they must be."""
+"""Checks of values from a file that anyone may have written: each is returned only if it has the expected form.
+
+Errors name the value by ``what``, and are worded to follow "the file is damaged: ".
+"""
 
 from __future__ import annotations
 
@@ -12,24 +15,24 @@ from numpy.typing import DTypeLike, NDArray
 
 
 def fields(value: object, names: Collection[str] | None, what: str) -> dict[str, Any]:
-    """A dict with exactly these names; with any, if None."""
+    """A dict with exactly these keys; with any keys, if None."""
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is not there")
+        raise ValueError(f"{what} is missing")
     if names is not None and set(value) != set(names):
-        wrong = sorted(set(value) ^ set(names))
-        raise ValueError(f"{what} has fields missing or too many: {', '.join(map(repr, wrong[:5]))}")
+        unexpected = sorted(set(value) ^ set(names))
+        raise ValueError(f"{what} has missing or unknown fields: {', '.join(map(repr, unexpected[:5]))}")
     return value
 
 
 def some(value: object, length: int | None, what: str) -> list[Any]:
-    """A list of this length; of any, if None."""
+    """A list of this length; of any length, if None."""
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise ValueError(f"{what} is not a list" + ("" if length is None else f" of {length}"))
     return value
 
 
 def texts(value: object, length: int, what: str) -> NDArray[Any]:
-    """Strings, as scikit-learn keeps the names of columns."""
+    """A list of strings, as an object array: as scikit-learn stores the names of columns."""
     names = some(value, length, what)
     if not all(isinstance(name, str) for name in names):
         raise ValueError(f"{what} holds something other than strings")
@@ -37,16 +40,16 @@ def texts(value: object, length: int, what: str) -> NDArray[Any]:
 
 
 def one_of(value: object, known: Collection[Any], what: str) -> Any:
-    """One of some values that are known."""
+    """One of the known values."""
     if not isinstance(value, str | None) or value not in known:
         raise ValueError(f"{what} is {value!r}, which is not known")
     return value
 
 
 def label(value: object, what: str) -> str | int | float:
-    """What can be the name of a class."""
+    """A value that can be a class: a string or a number."""
     if not isinstance(value, str | int | float):
-        raise ValueError(f"{what} names {value!r}, which is no class")
+        raise ValueError(f"{what} names {value!r}, which is not a class")
     return value
 
 
@@ -58,9 +61,9 @@ def flag(value: object, what: str) -> bool:
 
 
 def count(value: object, what: str, least: int = 0) -> int:
-    """A whole number that fits into 64 bits."""
+    """An integer of at least ``least`` that fits into 64 bits."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
-        raise ValueError(f"{what} is {value!r}: a whole number of at least {least} is needed")
+        raise ValueError(f"{what} is {value!r}: an integer of at least {least} is needed")
     return value
 
 
@@ -74,34 +77,34 @@ def number(
     infinite: bool = False,
     unknown: bool = False,
 ) -> float:
-    """A number from ``low`` to ``high``; infinite, or unknown (NaN), only if that may be."""
+    """A number in [low, high], as a float. It may be infinite or NaN only if ``infinite`` or ``unknown`` is set."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{what} is {value!r}: a number is needed")
     try:
-        found = float(value)
+        as_float = float(value)
     except OverflowError:
-        found = math.inf
-    wrong = math.isnan(found) or not low <= found <= high or (positive and found <= 0)
-    if (wrong and not (unknown and math.isnan(found))) or (math.isinf(found) and not infinite):
-        raise ValueError(f"{what} is {found}, which it cannot be")
-    return found
+        as_float = math.inf
+    allowed = unknown if math.isnan(as_float) else low <= as_float <= high and not (positive and as_float <= 0)
+    if not allowed or (math.isinf(as_float) and not infinite):
+        raise ValueError(f"{what} is {as_float}, which is out of range")
+    return as_float
 
 
 class Arrays:
-    """The arrays of a file, to be taken out one by one, each as it must be."""
+    """The arrays of a file, to be taken out one by one, each checked."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._left = dict(arrays)
 
     def classes(self, name: str, *, objects: bool) -> NDArray[Any]:
-        """The classes of the columns: at least two, all different, and numbers or strings."""
+        """The classes of the columns: at least two different numbers or strings; as objects, only strings."""
         classes = self._out(name)
         if classes.ndim != 1 or len(classes) < 2 or classes.dtype.kind not in ("U" if objects else "biufUS"):
-            raise ValueError(f"the array {name} is no list of at least two classes")
+            raise ValueError(f"the array {name} does not list at least two classes")
         if classes.dtype.kind == "U" and classes.view(np.uint32).max() > sys.maxunicode:
-            raise ValueError(f"the array {name} holds what is no text")
+            raise ValueError(f"the array {name} holds invalid Unicode")
         if len(set(classes.tolist())) < len(classes) or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
-            raise ValueError(f"the array {name} has a class twice, or one that is no number")
+            raise ValueError(f"the array {name} repeats a class, or holds one that is not finite")
         return classes.astype(object) if objects else classes
 
     def take(
@@ -115,7 +118,7 @@ class Arrays:
         infinite: bool = False,
         where: NDArray[np.bool_] | None = None,
     ) -> NDArray[Any]:
-        """An array of this type and shape (None is any), its values in range: all of them, or the rows ``where``."""
+        """An array of this dtype and shape (None is any length), with values in range; ``where`` limits that check."""
         array = self._out(name)
         if array.dtype != dtype:
             raise ValueError(f"the array {name} is of type {array.dtype}: {np.dtype(dtype)} is needed")
@@ -130,9 +133,9 @@ class Arrays:
         return array
 
     def all_taken(self) -> None:
-        """Refuse arrays that belong to nothing."""
+        """Refuse the file if it holds arrays that were not taken."""
         if self._left:
-            raise ValueError(f"there are arrays that do not belong to such a head: {', '.join(sorted(self._left))}")
+            raise ValueError(f"it holds arrays that do not belong to such a head: {', '.join(sorted(self._left))}")
 
     def _out(self, name: str) -> NDArray[Any]:
         if name not in self._left:

@@ -1,4 +1,4 @@
-"""Logits and settings as they come in, checked once, with errors that name the fix."""
+"""Checks of logits, features, weights and hyperparameters, with errors that name the fix."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 PROBABILITY_TOLERANCE = 1e-3
-ROWS_LOOKED_AT = 1000
+SAMPLES_CHECKED = 1000
 PROBABILITIES_TOLD = (
-    "logits look like probabilities: no value is negative, and every row sums to 1 (or to 100, in percent). Pass what "
-    "the model says before softmax; if all you have is probabilities p, pass numpy.log(numpy.clip(p, 1e-12, None))."
+    "logits look like probabilities: no value is negative, and every sample sums to 1 (or to 100, in percent). Pass "
+    "the model's outputs before softmax. If you only have probabilities p, pass their logarithms: "
+    "numpy.log(numpy.clip(p, 1e-12, None)) in Python, --log on the command line."
 )
-# What SPH's settings may be that are numbers. A window around a certainty may reach beyond what certainties can be.
+# The ranges of SPH's numeric hyperparameters. A window may reach beyond [0, 1], the range of certainties.
 RANGES = {
     "certainty": (0.0, 1.0),
     "window_low": (-1.0, 2.0),
@@ -39,11 +40,11 @@ BINARY = "For a binary model with a single output z, pass numpy.column_stack([-z
 def as_logits(
     logits: ArrayLike, estimator: BaseEstimator | None = None, *, reset: bool = True, stacklevel: int = 3
 ) -> NDArray[Any]:
-    """Logits as a numeric array with rows and at least two columns, of whatever type they came in.
+    """Return logits as a numeric array of shape (n_samples, n_classes) with at least two classes; the dtype is kept.
 
-    With an ``estimator``, its number and names of columns are recorded (``reset``), or it must be fitted and they are
-    compared. Called by what users call, so that a warning points at the user's own line. Whether the values are
-    finite is left to :func:`compute_ready`, which sees them in chunks.
+    With an ``estimator`` and ``reset``, the number and names of the columns are recorded in it; without ``reset``, it
+    must be fitted and they are compared. Call this from a public function, so that a warning points at the user's line.
+    :func:`compute_ready` checks that the values are finite, chunk by chunk.
     """
     if not reset:
         check_is_fitted(estimator)
@@ -51,7 +52,7 @@ def as_logits(
     if len(shape) == 1:
         raise ValueError(
             f"Expected 2D array, got 1D array of shape {shape} as logits: one column for each class is needed. "
-            f"{BINARY} Reshape your data if it is one row: row.reshape(1, -1)."
+            f"{BINARY} Reshape your data if it is a single sample: sample.reshape(1, -1)."
         )
     width = getattr(estimator, "n_features_in_", None)
     if not reset and len(shape) == 2 and shape[1] != width:
@@ -66,7 +67,7 @@ def as_logits(
         checked = validate_data(estimator, logits, reset=reset, **options)
     if len(checked) == 0:
         raise ValueError(
-            f"logits have no rows (their shape is {checked.shape}): pass at least one, as (n_rows, n_classes)."
+            f"logits have no samples (their shape is {checked.shape}): pass at least one, as (n_samples, n_classes)."
         )
     if checked.shape[1] == 1:
         raise ValueError(
@@ -78,32 +79,34 @@ def as_logits(
 
 
 def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
-    """Finite logits in the form that the kernels take: float64, contiguous, writeable; copied only where they must be.
+    """Return finite logits as the kernels need them: float64, contiguous, writeable; copied only if necessary.
 
-    ``first_row`` is where this chunk starts, so that an error can name the row.
+    ``first_row`` is the index of the chunk's first sample, so that an error names the right one.
     """
     finite = np.isfinite(logits)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
         kind = "NaN" if np.isnan(logits[row, column]) else f"infinity ({logits[row, column]})"
         raise ValueError(
-            f"logits contain {kind} at row {first_row + row}, column {column}. Drop such rows or repair the model's "
-            "output: float16 overflows at 65504; a class that is masked out wants -1e4 in place of -inf; probabilities "
-            "are to be clipped before their logarithm is taken, numpy.log(numpy.clip(p, 1e-12, None))."
+            f"logits contain {kind} at row {first_row + row}, column {column}. Drop such samples or repair the model's "
+            "output: float16 overflows at 65504; mask out a class with -1e4 instead of -inf; clip probabilities before "
+            "you take their logarithm, numpy.log(numpy.clip(p, 1e-12, None))."
         )
     return np.require(logits, np.float64, ["C", "A", "W"])
 
 
-def as_features(features: ArrayLike, rows: int, width: int | None = None) -> NDArray[np.float64]:
-    """Features as finite numbers, a row for each row of logits, and as many columns as were fitted on."""
+def as_features(features: ArrayLike, n_samples: int, width: int | None = None) -> NDArray[np.float64]:
+    """Return features as a finite float64 array with one row per sample and, if given, ``width`` columns."""
     values = np.asarray(features)
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(
-            f"features have shape {values.shape}: pass an array with a row for each row of logits and a column for "
-            "each unit; a layer with more axes is to be flattened first, features.reshape(len(features), -1)."
+            f"features have shape {values.shape}: pass an array of shape (n_samples, n_features). Flatten a layer with "
+            "more axes first: features.reshape(len(features), -1)."
         )
-    if len(values) != rows:
-        raise ValueError(f"features have {len(values)} rows but logits have {rows}: pass one for each.")
+    if len(values) != n_samples:
+        raise ValueError(
+            f"features have {len(values)} samples but logits have {n_samples}: pass both for the same samples."
+        )
     if width is not None and values.shape[1] != width:
         raise ValueError(
             f"features have {values.shape[1]} columns, but the head was fitted on {width}: pass the same layer."
@@ -113,53 +116,54 @@ def as_features(features: ArrayLike, rows: int, width: int | None = None) -> NDA
     finite = np.isfinite(values)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
-        raise ValueError(f"features contain {values[row, column]} at row {row}, column {column}: drop such rows.")
+        raise ValueError(f"features contain {values[row, column]} at row {row}, column {column}: drop such samples.")
     return values.astype(np.float64)
 
 
-def as_weights(weights: ArrayLike | None, rows: int) -> NDArray[np.float64]:
-    """How much each row counts: finite, not negative, and not all of them zero."""
+def as_weights(weights: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
+    """Return the sample weights as float64: finite, not negative, and not all zero; ones if None."""
     if weights is None:
-        return np.ones(rows)
+        return np.ones(n_samples)
     values = np.asarray(weights, dtype=np.float64)
-    if values.shape != (rows,):
+    if values.shape != (n_samples,):
         raise ValueError(
-            f"sample_weight has shape {values.shape} but there are {rows} rows: pass one number for each row."
+            f"sample_weight has shape {values.shape} but there are {n_samples} samples: pass one weight per sample."
         )
     if not np.isfinite(values).all() or (values < 0).any():
         row = int(np.argmax(~np.isfinite(values) | (values < 0)))
         raise ValueError(f"sample_weight holds {values[row]} at row {row}: pass finite numbers of at least 0.")
     if not values.any():
-        raise ValueError("sample_weight is zero everywhere: at least two rows have to count.")
+        raise ValueError("sample_weight is zero everywhere: at least two samples need a positive weight.")
     return values
 
 
 def look_like_probabilities(logits: NDArray[Any]) -> bool:
-    """Whether rows that sum to 1 or to 100 are all there is, judged by rows spread over the whole.
+    """Whether every sample sums to 1 or to 100, judged by about a thousand samples spread over the array.
 
-    Rounded to two digits, a row of K may be off by K / 200. Few rows may come near by chance: they must sum exactly.
+    With K probabilities rounded to two digits, a sum may be off by K / 200. Fewer than 20 samples could come that close
+    by chance, so they must sum exactly.
     """
-    rows = logits[:: max(1, len(logits) // ROWS_LOOKED_AT)].astype(np.float64)
-    rounding = min(rows.shape[1] / 200, 0.1) if len(rows) >= 20 else 0
-    off = max(PROBABILITY_TOLERANCE, rounding)
-    if not ((rows >= 0).all() and (rows <= 101).all()):
+    samples = logits[:: max(1, len(logits) // SAMPLES_CHECKED)].astype(np.float64)
+    rounding = min(samples.shape[1] / 200, 0.1) if len(samples) >= 20 else 0
+    tolerance = max(PROBABILITY_TOLERANCE, rounding)
+    if not ((samples >= 0).all() and (samples <= 101).all()):
         return False
-    sums = rows.sum(axis=1)
-    return any(bool((np.abs(sums / whole - 1) <= off).all()) for whole in (1, 100))
+    sums = samples.sum(axis=1)
+    return any(bool((np.abs(sums / whole - 1) <= tolerance).all()) for whole in (1, 100))
 
 
-# ---- settings --------------------------------------------------------------------------------------------------------
+# ---- hyperparameters -------------------------------------------------------------------------------------------------
 
 
-def check_hyperparameters(settings: Mapping[str, Any]) -> None:
-    """Refuse settings of SPH that are out of range, alone or together."""
-    for name, value in settings.items():
+def check_hyperparameters(hyperparameters: Mapping[str, Any]) -> None:
+    """Refuse hyperparameters of SPH that are out of range, alone or together."""
+    for name, value in hyperparameters.items():
         check_hyperparameter(name, value)
-    check_window(settings["window_low"], settings["window_high"])
+    check_window(hyperparameters["window_low"], hyperparameters["window_high"])
 
 
 def check_hyperparameter(name: str, value: object) -> None:
-    """Refuse a value that the setting of this name cannot have."""
+    """Refuse a value that SPH's hyperparameter of this name cannot have."""
     if name == "center":
         check_center(value)
     elif name == "veto_count":
@@ -170,23 +174,25 @@ def check_hyperparameter(name: str, value: object) -> None:
 
 
 def check_center(center: object) -> None:
+    """Refuse an unknown measure of the center."""
     if center not in ("mean", "median"):
         raise ValueError(f'center={center!r} is not known: use "mean" or "median".')
 
 
 def check_window(low: object, high: object) -> None:
+    """Refuse a certainty window that is out of range or empty."""
     lowest, highest = (check_number(f"window_{end}", value, -1.0, 2.0) for end, value in (("low", low), ("high", high)))
     if lowest > highest:
         raise ValueError(
-            f"window_low={low} is above window_high={high}, so no row can be inside: swap them, or use 0.0 and 1.0 "
-            "for all rows."
+            f"window_low={low} is above window_high={high}, so no sample can be inside: swap them, or use 0.0 and 1.0 "
+            "for all samples."
         )
 
 
 def check_number(
     name: str, value: object, low: float = -math.inf, high: float = math.inf, *, infinite: bool = False
 ) -> float:
-    """The value as a float; what is not a real number in [low, high] is refused."""
+    """Return the value as a float; refuse it if it is not a real number in [low, high]."""
     bounds = f"[{low:g}, {high:g}]" if infinite or math.isfinite(high) else f"[{low:g}, {high:g})"
     if not isinstance(value, Real) or isinstance(value, bool) or math.isnan(value):
         raise ValueError(f"{name}={value!r} is not a number: choose one in {bounds}.")
@@ -196,6 +202,6 @@ def check_number(
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
-    """Refuse what is not a whole number of at least ``least``."""
+    """Refuse a value that is not an integer of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) < 2**63:
         raise ValueError(f"{name}={value!r} is not possible: choose a whole number (an int) of at least {least}.")

@@ -1,4 +1,4 @@
-"""What each candidate is worth on rows that took no part in fitting it, as a table."""
+"""What each candidate gains out-of-fold, as a table."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from aftermax._utils.paired_tests import (
 )
 from aftermax._utils.text import aligned, percent, signed
 
-IN_WORDS = {
-    "softmax": "softmax, one temperature",
+DESCRIPTIONS = {
+    "softmax": "softmax with a temperature",
     "biases": "a bias for each class",
-    "gaussian": "log-likelihoods, full covariance",
-    "linear": "linear map",
-    "kernel": "kernels on the logits",
+    "gaussian": "Gaussian, full covariance",
+    "linear": "linear map of the logits",
+    "kernel": "RBF kernels on the logits",
     "linear of features": "linear map of the features",
-    "kernel of features": "kernels on the features",
-    "combination": "all of these, weighed",
-    "sph": "SPH",
+    "kernel of features": "RBF kernels on the features",
+    "combination": "all of these, stacked",
+    "sph": "Softmax-Pooling Hybrid",
 }
 
 
 class OutOfFold(NamedTuple):
-    """What a head says about each row without having seen it: its answer, and its log-loss (nan where it has none)."""
+    """The out-of-fold prediction of each sample, as a column number, and its log loss (NaN if there is none)."""
 
-    answers: NDArray[np.int64]
+    predictions: NDArray[np.int64]
     losses: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A head, judged on rows that it was not fitted on. Gains are relative reductions of softmax's error."""
+    """A head, judged out-of-fold. Gains are relative reductions of softmax's error."""
 
     name: str
     error: float
@@ -49,13 +49,13 @@ class Candidate:
     gain_interval: tuple[float, float]
     wins: int
     losses: int
-    log_loss: float  # nan where it has no probabilities
+    log_loss: float  # NaN if there is none
     p_value: float
 
     @property
-    def in_words(self) -> str:
-        """What it adds to the logits."""
-        return IN_WORDS[self.name]
+    def description(self) -> str:
+        """What it is, in a few words."""
+        return DESCRIPTIONS[self.name]
 
 
 class Candidates(Mapping[str, Candidate]):
@@ -76,12 +76,12 @@ class Candidates(Mapping[str, Candidate]):
         return len(self._all)
 
     def __repr__(self) -> str:
-        heads = ["", "candidate", "", "error", "fewer errors", "wins", "losses", "log-loss", "p-value"]
+        heads = ["", "candidate", "", "error", "fewer errors", "wins", "losses", "log loss", "p-value"]
         rows = [
             [
                 "*" if one.name == self.chosen else "",
                 one.name,
-                one.in_words,
+                one.description,
                 percent(one.error),
                 "" if one.name == "softmax" else signed(one.gain),
                 "" if one.name == "softmax" else f"{one.wins:,}",
@@ -91,9 +91,9 @@ class Candidates(Mapping[str, Candidate]):
             ]
             for one in self.values()
         ]
-        notes = "* chosen. Each row was judged by heads that had not seen it."
+        notes = "* chosen. All figures are out-of-fold."
         if self.weighted:
-            notes += "\nRows count unequally here, as you asked for; only wins and losses are numbers of rows."
+            notes += "\nThe samples are weighted, as you asked for; only wins and losses are plain counts."
         return aligned(heads, rows, texts=3) + "\n" + notes
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -112,8 +112,8 @@ def judge(
     weights: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> Candidate:
-    """A candidate against a baseline, row by row."""
-    before, after = baseline.answers == codes, head.answers == codes
+    """A candidate against a baseline, sample by sample."""
+    before, after = baseline.predictions == codes, head.predictions == codes
     wins, losses, errors = wins_and_losses(before, after)
     if np.ptp(weights) == 0:
         gain = float(relative_gain(wins, losses, errors))

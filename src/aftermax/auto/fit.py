@@ -1,4 +1,4 @@
-"""fit: from logits and labels to a good head, in one call."""
+"""fit: from logits and labels to a fitted AutoHead, in one call."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ def fit(
     classes: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> AutoHead:
-    """A good head in one call: an :class:`~aftermax.AutoHead`, fitted. Softmax stays where no gain can be proven.
+    """Fit an :class:`~aftermax.AutoHead` in one call. Softmax is kept unless the gain is significant.
 
     Parameters
     ----------
-    logits : array-like of shape (n_rows, K)
-        What the model says before softmax, on labelled rows it was not trained on. Column j belongs to class j.
-    labels : array-like of shape (n_rows,)
+    logits : array-like of shape (n_samples, n_classes)
+        The model's outputs before softmax, for labelled samples that it was not trained on. Column j belongs to class
+        j.
+    labels : array-like of shape (n_samples,)
         The true classes, integers or strings.
-    features : array-like of shape (n_rows, d), default=None
+    features : array-like of shape (n_samples, n_features), default=None
         The model's last hidden layer, if you have it. Then ``predict`` needs it too.
-    sample_weight : array-like of shape (n_rows,), default=None
-        How much each row counts.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The weight of each sample.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     random_state : int, RandomState instance or None, default=0
-        Fixes everything that is drawn. None draws anew with each call.
+        Determines everything that is random. None gives other results with each call.
 
     Returns
     -------
     AutoHead
-        ``predict`` and ``predict_proba`` answer, ``gain_`` is what to expect, :func:`~aftermax.save` keeps it.
+        Fitted: ``gain_`` is the gain to expect, and :func:`~aftermax.save` saves it.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def fit(
     >>> head = aftermax.fit(scores.val_logits[:1000], scores.val_labels[:1000])
     >>> head.chosen_, round(head.gain_, 2)
     ('combination', 0.22)
-    >>> answers = head.predict(scores.test_logits)
+    >>> predictions = head.predict(scores.test_logits)
     """
     head = AutoHead(classes=classes, random_state=random_state)
     return head.fit(logits, labels, features=features, sample_weight=sample_weight)

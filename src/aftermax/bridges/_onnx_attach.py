@@ -10,7 +10,7 @@ from typing import Any
 from onnx import GraphProto, ModelProto, NodeProto, helper
 from onnx.version_converter import ConvertError, convert_version
 
-from aftermax._heads.formula import Formula, formula_of
+from aftermax.bridges._formula import Formula, formula_of
 from aftermax.bridges._onnx_files import Model, finished, read_model
 from aftermax.bridges._onnx_graph import IR_VERSION, OPSET, Graph, Value, outputs_of, write_head
 from aftermax.bridges._onnx_tensors import Tensor, ask_for, checked, tensors_of, warn_if_softmax

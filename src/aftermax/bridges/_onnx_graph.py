@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from aftermax._heads.formula import Formula, tell
+from aftermax.bridges._formula import Formula, evaluate
 
 OPSET, IR_VERSION = 13, 7  # of December 2020: the oldest with all operators as they are used here
 AXES_AS_INPUT = 18  # from this opset on, ReduceMax takes its axes as an input
@@ -125,7 +125,7 @@ class _Onnx:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.step = float(np.finfo(graph.type).eps)
+        self.epsilon = float(np.finfo(graph.type).eps)
 
     def exp(self, value: Value) -> Value:
         return self.graph.add("Exp", value)
@@ -147,24 +147,24 @@ class _Onnx:
     def where(self, condition: Value, one: Value, other: Value) -> Value:
         return self.graph.add("Where", condition, one, other)
 
-    def number(self, condition: Value) -> Value:
+    def as_float(self, condition: Value) -> Value:
         return self.graph.cast(condition, self.graph.type)
 
-    def largest(self, value: Value) -> Value:
+    def row_max(self, value: Value) -> Value:
         if self.graph.opset < AXES_AS_INPUT:
             return self.graph.add("ReduceMax", value, axes=[-1], keepdims=1)
         return self.graph.add("ReduceMax", value, self.graph.axis(-1), keepdims=1)
 
-    def total(self, value: Value) -> Value:
+    def row_sum(self, value: Value) -> Value:
         return self.graph.add("ReduceSum", value, self.graph.axis(-1), keepdims=1)
 
-    def first_largest(self, value: Value) -> Value:
+    def row_argmax(self, value: Value) -> Value:
         return self.graph.add("ArgMax", value, axis=-1, keepdims=1)
 
-    def spread(self, value: Value) -> Value:
+    def insert_axis(self, value: Value) -> Value:
         return self.graph.add("Unsqueeze", value, self.graph.axis(1))
 
-    def gather(self, value: Value) -> Value:
+    def drop_last_axis(self, value: Value) -> Value:
         return self.graph.add("Squeeze", value, self.graph.axis(2))
 
 
@@ -175,11 +175,11 @@ def write_head(graph: Graph, formula: Formula, inputs: list[Value]) -> None:
     """
     dialect = _Onnx(graph)
     constants = {name: graph.numbers(values, name) for name, values in formula.constants.items()}
-    answers, logs = tell(formula.plan, dialect, constants, [graph.cast(value, graph.type) for value in inputs])
+    answers, logs = evaluate(formula.plan, dialect, constants, [graph.cast(value, graph.type) for value in inputs])
     places = graph.add("Squeeze", answers, graph.axis(1))
     graph.add("Gather", _classes(graph, formula.classes), places, axis=0, name="label")
     likely = graph.cast(dialect.exp(logs), np.dtype(np.float32))
-    largest = dialect.largest(likely)
+    largest = dialect.row_max(likely)
     others = graph.add("Min", likely, largest * graph.constant(np.array(BELOW_ONE), "below_one"))
     graph.add("Where", constants["columns"] == answers, largest, others, name="probabilities")
     used = {name for node in graph.nodes for name in node.input}

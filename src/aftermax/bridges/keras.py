@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._heads.formula import Plan, formula_of, tell
 from aftermax._utils.validation import PROBABILITIES_TOLD, look_like_probabilities
+from aftermax.bridges._formula import Plan, evaluate, formula_of
 
 try:
     import keras
@@ -163,7 +163,7 @@ class Head(keras.layers.Layer):
         if "known" in constants:
             constants["known"] = ops.cast(constants["known"], "bool")
         precision = parts[0].dtype  # what the backend made of it: JAX may have no float64
-        return tell(self._plan, _Keras(precision), constants, parts)[1]
+        return evaluate(self._plan, _Keras(precision), constants, parts)[1]
 
     def compute_output_shape(self, input_shape: Any) -> tuple[int | None, int]:
         """Of inputs of this shape, or these."""
@@ -195,25 +195,25 @@ class _Keras:
 
     def __init__(self, precision: Any) -> None:
         self.precision = keras.backend.standardize_dtype(precision)
-        self.step = float(np.finfo(self.precision).eps)
+        self.epsilon = float(np.finfo(self.precision).eps)
 
     def power(self, value: Any, exponent: float) -> Any:
         return value * value if exponent == 2.0 else ops.power(value, exponent)
 
-    def number(self, condition: Any) -> Any:
+    def as_float(self, condition: Any) -> Any:
         return ops.cast(condition, self.precision)
 
-    def largest(self, value: Any) -> Any:
+    def row_max(self, value: Any) -> Any:
         return ops.max(value, axis=-1, keepdims=True)
 
-    def total(self, value: Any) -> Any:
+    def row_sum(self, value: Any) -> Any:
         return ops.sum(value, axis=-1, keepdims=True)
 
-    def first_largest(self, value: Any) -> Any:
+    def row_argmax(self, value: Any) -> Any:
         return ops.cast(ops.argmax(value, axis=-1, keepdims=True), "int32")
 
-    def spread(self, value: Any) -> Any:
+    def insert_axis(self, value: Any) -> Any:
         return ops.expand_dims(value, 1)
 
-    def gather(self, value: Any) -> Any:
+    def drop_last_axis(self, value: Any) -> Any:
         return ops.squeeze(value, 2)

@@ -11,7 +11,7 @@ except ImportError as error:
     raise ImportError("ONNX files need onnx: pip install 'aftermax[onnx]'") from error
 
 from aftermax import __version__
-from aftermax._heads.formula import formula_of
+from aftermax.bridges._formula import formula_of
 from aftermax.bridges._onnx_agreement import Agreement, agreement
 from aftermax.bridges._onnx_attach import attach
 from aftermax.bridges._onnx_files import finished

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._heads.formula import Formula, formula_of, tell
 from aftermax._utils.validation import PROBABILITIES_TOLD, look_like_probabilities
+from aftermax.bridges._formula import Formula, evaluate, formula_of
 
 try:
     import torch
@@ -114,7 +114,9 @@ class Head(nn.Module):
     def _tell(self, inputs: Sequence[Tensor]) -> Tensor:
         precision, constants = self._precision, dict(self.named_buffers())
         with _no_autocast(inputs[0].device.type):
-            logs: Tensor = tell(self.plan, _Torch(precision), constants, [values.to(precision) for values in inputs])[1]
+            logs: Tensor = evaluate(
+                self.plan, _Torch(precision), constants, [values.to(precision) for values in inputs]
+            )[1]
         return logs
 
     @property
@@ -225,7 +227,7 @@ class _Torch:
 
     def __init__(self, precision: torch.dtype) -> None:
         self.precision = precision
-        self.step = torch.finfo(precision).eps
+        self.epsilon = torch.finfo(precision).eps
 
     def power(self, value: Tensor, exponent: float) -> Tensor:
         if exponent == 2.0:
@@ -238,20 +240,20 @@ class _Torch:
     def where(self, condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
         return torch.where(condition, one, other)
 
-    def number(self, condition: Tensor) -> Tensor:
+    def as_float(self, condition: Tensor) -> Tensor:
         return condition.to(self.precision)
 
-    def largest(self, value: Tensor) -> Tensor:
+    def row_max(self, value: Tensor) -> Tensor:
         return value.amax(dim=-1, keepdim=True)
 
-    def total(self, value: Tensor) -> Tensor:
+    def row_sum(self, value: Tensor) -> Tensor:
         return value.sum(dim=-1, keepdim=True)
 
-    def first_largest(self, value: Tensor) -> Tensor:
+    def row_argmax(self, value: Tensor) -> Tensor:
         return value.argmax(dim=-1, keepdim=True)
 
-    def spread(self, value: Tensor) -> Tensor:
+    def insert_axis(self, value: Tensor) -> Tensor:
         return value.unsqueeze(1)
 
-    def gather(self, value: Tensor) -> Tensor:
+    def drop_last_axis(self, value: Tensor) -> Tensor:
         return value.squeeze(2)

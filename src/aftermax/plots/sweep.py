@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax.plots._style import HOME, OTHER, RULE, bare, new_figure
-from aftermax.sph.classifier import HYPERPARAMETERS
 from aftermax.sph.classifier_cv import SPHClassifierCV
+from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from aftermax.sph.sweep import sweep
 
 if TYPE_CHECKING:

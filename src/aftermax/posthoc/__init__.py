@@ -1,1 +1,1 @@
-"""PostHocClassifier: a scikit-learn classifier followed by a head, as one classifier."""
+"""PostHocClassifier: a scikit-learn classifier and a head that is fitted on its logits."""

@@ -1,4 +1,4 @@
-"""What a model in scikit-learn's manner says, as logits: a column for each class."""
+"""The output of a scikit-learn classifier as logits, one column for each class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESPONSE_METHODS = ("decision_function", "predict_proba")
 
 
 def is_fitted(model: Any) -> bool:
-    """Whether it is fitted, as scikit-learn tells; a model of somebody's own, if it has classes."""
+    """Whether the model is fitted, by scikit-learn's check; a model without scikit-learn's tags, if it has classes."""
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -28,7 +28,7 @@ def is_fitted(model: Any) -> bool:
 
 
 def classes_of(model: Any) -> NDArray[Any]:
-    """The class of each column of what the model says."""
+    """Return the class of each column of the model's output."""
     if not hasattr(model, "classes_"):
         raise NotFittedError(
             f"{type(model).__name__} has no classes_, so it is not known which class each column is. Fit it first; if "
@@ -36,45 +36,45 @@ def classes_of(model: Any) -> NDArray[Any]:
         )
     classes = np.asarray(model.classes_)
     if classes.ndim != 1:
-        raise ValueError("The model has more than one output: pass a model that gives each row one class.")
+        raise ValueError("The model has more than one output: pass a model that predicts one class for each sample.")
     if len(classes) < 2:
-        raise ValueError(f"The model knows one class only, {listed(classes.tolist())}: there is no choice.")
+        raise ValueError(f"The model has one class only, {listed(classes.tolist())}: at least two are needed.")
     return classes
 
 
-def response_method_of(model: Any, wanted: str, size: int) -> str:
-    """What to ask the model for; if "auto" is wanted, its scores if they are of classes, or else probabilities."""
-    pairs = size > 2 and _compares_pairs(model)
+def response_method_of(model: Any, wanted: str, n_classes: int) -> str:
+    """Return the method to call: for "auto", decision_function if it has a column for each class, or predict_proba."""
+    one_vs_one = n_classes > 2 and _is_one_vs_one(model)
     names = RESPONSE_METHODS if wanted == "auto" else (wanted,)
-    usable = [name for name in names if hasattr(model, name) and not (pairs and name == "decision_function")]
+    usable = [name for name in names if hasattr(model, name) and not (one_vs_one and name == "decision_function")]
     if usable:
         return usable[0]
-    if pairs:
+    if one_vs_one:
         raise ValueError(
             "The model's decision_function compares classes pair by pair: set its decision_function_shape to "
-            '"ovr", for a column for each class; it need not be fitted again for that.'
+            '"ovr", for a column for each class; you need not fit it again.'
         )
     raise TypeError(f"{type(model).__name__} has no {' or '.join(names)}: pass a classifier that has.")
 
 
-def _compares_pairs(model: Any) -> bool:
-    """Whether it is an SVC that is set to give a column for each pair of classes; of three classes, there are three."""
+def _is_one_vs_one(model: Any) -> bool:
+    """Whether it is, or contains, an SVC with a column for each pair of classes. Of three classes there are three."""
     while isinstance(model, FrozenEstimator):
         model = model.estimator
-    settings = model.get_params() if hasattr(model, "get_params") else {}
-    return any(name.endswith("decision_function_shape") and value == "ovo" for name, value in settings.items())
+    params = model.get_params() if hasattr(model, "get_params") else {}
+    return any(name.endswith("decision_function_shape") and value == "ovo" for name, value in params.items())
 
 
-def logits_of(model: Any, response_method: str, X: Any, size: int) -> NDArray[np.float64]:
-    """What the model says of the rows: its scores, or logarithms of its probabilities."""
-    said = np.asarray(getattr(model, response_method)(X), dtype=np.float64)
+def logits_of(model: Any, response_method: str, X: Any, n_classes: int) -> NDArray[np.float64]:
+    """Return the model's logits: its decision function, or the logarithms of its probabilities."""
+    output = np.asarray(getattr(model, response_method)(X), dtype=np.float64)
     if response_method == "predict_proba":
-        said = np.log(np.clip(said, LEAST_PROBABILITY, None))
-    elif size == 2 and said.shape in ((len(said),), (len(said), 1)):
-        said = np.column_stack([-said / 2, said / 2])
-    if said.shape != (len(said), size):
+        output = np.log(np.clip(output, LEAST_PROBABILITY, None))
+    elif n_classes == 2 and output.shape in ((len(output),), (len(output), 1)):
+        output = np.column_stack([-output / 2, output / 2])
+    if output.shape != (len(output), n_classes):
         raise ValueError(
-            f"The model's {response_method} gives an array of shape {said.shape} for {size} classes: a column for each "
-            "class is needed. Choose another response_method, if the model has it."
+            f"The model's {response_method} gives an array of shape {output.shape} for {n_classes} classes: a column "
+            "for each class is needed. Choose another response_method, if the model has it."
         )
-    return said
+    return output

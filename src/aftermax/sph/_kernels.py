@@ -229,7 +229,7 @@ def pool(sample, guess, rule):
 
 
 @compiled
-def predict_rows(logits, certainty, trusted, rule, answers, routes):
+def predict_samples(logits, certainty, trusted, rule, answers, routes):
     """The whole of SPH on every row: gate, veto, pool, trust. Routes: 0 softmax, 1 pooled, 2 reverted."""
     # With such a lead the certainty is above the threshold even if all other classes come second: no need for exp.
     clear_lead = math.log((logits.shape[1] - 1) * certainty / (1.0 - certainty)) + 1e-6

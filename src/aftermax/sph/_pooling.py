@@ -51,8 +51,8 @@ def pooling_rule(
     veto_distance: float = np.inf,
     veto_count: int = 1,
 ) -> PoolingRule:
-    """A response array and its weights, laid out for the kernels. Classes without rows lose their weights."""
-    from aftermax.sph import _kernels as kernels
+    """A response array and its weights, laid out for the _kernels. Classes without rows lose their weights."""
+    from aftermax.sph import _kernels
 
     weights = np.where(responses.counts[:, None] > 0, weights, 0.0)
     units = np.argsort(-weights, axis=1, kind="stable")
@@ -60,7 +60,7 @@ def pooling_rule(
     center, left, right = (
         np.take_along_axis(array, units, axis=1) for array in (responses.center, responses.left, responses.right)
     )
-    return kernels.PoolingRule(
+    return _kernels.PoolingRule(
         responses.center,
         responses.left,
         responses.right,
@@ -76,14 +76,14 @@ def pooling_rule(
 
 def pooled_scores(logits: NDArray[np.float64], rule: PoolingRule) -> NDArray[np.float64]:
     """Every class's pooled score on every row: the less, the likelier; inf for a class that pooling never answers."""
-    from aftermax.sph import _kernels as kernels
+    from aftermax.sph import _kernels
 
     scores = np.empty(logits.shape[::-1])
 
     def score(first: int, last: int) -> None:
         columns = np.ascontiguousarray(logits[first:last].T)
         out = np.empty_like(columns)
-        kernels.pooled_scores(columns, rule, out)
+        _kernels.pooled_scores(columns, rule, out)
         scores[:, first:last] = out
 
     over_ranges(score, len(logits), rows_per_range(logits.shape[1]))

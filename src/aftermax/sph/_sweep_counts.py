@@ -15,7 +15,7 @@ from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.threads import one_thread
 from aftermax.sph._pooling import pooling_weights
 from aftermax.sph.grid import AXES, Block, block_shape
-from aftermax.sph.response_array import ResponseArray, describe
+from aftermax.sph.response_array import ResponseArray, fit_response_array
 
 # What is counted for every set, and how it is called in the columns.
 COUNTS = ("wins", "losses", "pooled", "trusted")
@@ -25,46 +25,46 @@ LANES = 16
 COUNTED_AXES = ("certainty", "distance_power", "veto", "min_separation", "weight_power", "min_gain")
 
 
-class Rows(NamedTuple):
+class SweepSamples(NamedTuple):
     """Labelled rows, with what every setting needs to know of them. Labels are column numbers."""
 
     logits: NDArray[np.float64]
     codes: NDArray[np.int64]
-    tops: NDArray[np.int64]
+    softmax: NDArray[np.int64]
     certainty: NDArray[np.float64]
 
     @classmethod
-    def of(cls, logits: NDArray[np.float64], codes: NDArray[np.int64]) -> Rows:
+    def of(cls, logits: NDArray[np.float64], codes: NDArray[np.int64]) -> SweepSamples:
         """The rows with softmax's answers and certainties."""
         return cls(logits, codes, logits.argmax(axis=1), softmax_certainty(logits))
 
     @property
     def errors(self) -> int:
         """How many rows softmax gets wrong."""
-        return int(np.count_nonzero(self.tops != self.codes))
+        return int(np.count_nonzero(self.softmax != self.codes))
 
-    def take(self, which: NDArray[Any]) -> Rows:
+    def take(self, which: NDArray[Any]) -> SweepSamples:
         """Some of the rows."""
-        return Rows(*(array[which] for array in self))
+        return SweepSamples(*(array[which] for array in self))
 
-    def writeable(self) -> Rows:
+    def writeable(self) -> SweepSamples:
         """The rows as the kernels were compiled for; joblib gives other processes arrays that cannot be written to."""
         arrays: list[NDArray[Any]] = [np.require(array, requirements="W") for array in self]
-        return Rows(*arrays)
+        return SweepSamples(*arrays)
 
 
-def count_sets(fitted: Rows, evaluated: Rows, block: Block) -> NDArray[np.int64]:
+def count_sets(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> NDArray[np.int64]:
     """Counts of every set of a block with one window and one center: an array of 4 x the block's shape."""
     with one_thread():
         return _count_sets(fitted.writeable(), evaluated.writeable(), block)
 
 
-def _count_sets(fitted: Rows, evaluated: Rows, block: Block) -> NDArray[np.int64]:
-    from aftermax.sph import _sweep_kernels as sweep_kernels
+def _count_sets(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> NDArray[np.int64]:
+    from aftermax.sph import _sweep_kernels
 
     size = fitted.logits.shape[1]
     (window,), (center,) = block["window"], block["center"]
-    array = describe(fitted.logits, fitted.codes, np.arange(size), fitted.certainty, center, *window)
+    array = fit_response_array(fitted.logits, fitted.codes, np.arange(size), fitted.certainty, center, *window)
     weights = _weights(array, block)
     gates = np.unique(block["certainty"])
     by_class = _tally(fitted, gates, array, weights, block, by_answer=False)
@@ -72,7 +72,7 @@ def _count_sets(fitted: Rows, evaluated: Rows, block: Block) -> NDArray[np.int64
     uncertain = np.array([np.bincount(fitted.codes[fitted.certainty < gate], minlength=size) for gate in gates])
     min_gains = np.array(block["min_gain"], dtype=np.float64)
     counts = np.zeros((len(COUNTS), len(gates), by_class.shape[1], len(min_gains)), dtype=np.int64)
-    sweep_kernels.sum_trusted(by_class, by_answer, uncertain, min_gains, counts)
+    _sweep_kernels.sum_trusted(by_class, by_answer, uncertain, min_gains, counts)
     asked = counts[:, np.searchsorted(gates, block["certainty"])]
     parted = asked.reshape(len(COUNTS), *(len(block[axis]) for axis in COUNTED_AXES))
     order = [1 + COUNTED_AXES.index(axis) for axis in AXES if axis in COUNTED_AXES]
@@ -98,7 +98,7 @@ def padded(sets: int) -> int:
 
 
 def _tally(
-    rows: Rows,
+    rows: SweepSamples,
     gates: NDArray[np.float64],
     array: ResponseArray,
     weights: NDArray[np.float64],
@@ -106,8 +106,8 @@ def _tally(
     *,
     by_answer: bool,
 ) -> NDArray[np.int32]:
-    """Rows below each gate: gate x rule x class x outcome, the class being the answer's or the true one."""
-    from aftermax.sph import _sweep_kernels as sweep_kernels
+    """SweepSamples below each gate: gate x rule x class x outcome, the class being the answer's or the true one."""
+    from aftermax.sph import _sweep_kernels
 
     powers, vetoes = (np.array(block[axis], dtype=np.float64) for axis in ("distance_power", "veto"))
     bins = np.searchsorted(gates, rows.certainty, side="right")
@@ -116,7 +116,7 @@ def _tally(
     shape = (len(gates), len(powers), len(vetoes) + 1, sets, weights.shape[0], OUTCOMES)
     tally = np.zeros(shape, dtype=np.int32)
     arrays = (array.center, array.left, array.right)
-    chosen = (rows.logits[below], rows.codes[below], rows.tops[below], bins[below])
-    sweep_kernels.tally_answers(*chosen, by_answer, arrays, weights, powers, vetoes, tally)
+    chosen = (rows.logits[below], rows.codes[below], rows.softmax[below], bins[below])
+    _sweep_kernels.tally_answers(*chosen, by_answer, arrays, weights, powers, vetoes, tally)
     np.cumsum(tally, axis=0, out=tally)
     return np.ascontiguousarray(tally[:, :, :-1]).reshape(len(gates), -1, *shape[4:])

@@ -1,90 +1,81 @@
-"""SPHClassifierCV: the settings chosen honestly, and the proof that the choice is worth making."""
+"""SPHClassifierCV: hyperparameters chosen by cross-validation, and an out-of-fold test of what the choice gains."""
 
 from __future__ import annotations
 
-import warnings
-from functools import reduce
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from aftermax._utils.folds import content_order, stratified_folds
-from aftermax._utils.labels import encode_labels, listed, warn_if_misaligned
-from aftermax._utils.paired_tests import exact_mcnemar, gain_interval, relative_gain, wins_and_losses
-from aftermax._utils.validation import as_logits, check_count, check_number, compute_ready
-from aftermax.sph._sweep_counts import Rows
-from aftermax.sph.classifier import HYPERPARAMETERS, SPHClassifier
-from aftermax.sph.grid import DEFAULTS, Block, Grid, default_grid, departures, grid_blocks, grid_columns
-from aftermax.sph.sweep import sweep_splits
-
-# With fewer labelled rows than this, a class has no say in the gain.
-FEW_ROWS = 10
-
-Columns = dict[str, NDArray[Any]]
+from aftermax._heads.estimator import HeadEstimator
+from aftermax._utils.random import generator
+from aftermax._utils.rare_classes import warn_if_rare
+from aftermax._utils.validation import check_count, check_number
+from aftermax.sph.choice import Choice, choose_sph
+from aftermax.sph.classifier import SPHClassifier
+from aftermax.sph.fitted import FittedSPH
+from aftermax.sph.grid import Grid, checked_blocks
 
 
-class SPHClassifierCV(ClassifierMixin, BaseEstimator):
-    """SPH with settings chosen by cross-validation on the labelled rows, or softmax if the choice proves nothing.
+class SPHClassifierCV(HeadEstimator):
+    """SPH with hyperparameters chosen by cross-validation, or softmax if the choice is not significantly better.
 
-    Every set of the grid is fitted on some folds and evaluated on the others, several times over. Of the sets whose
-    gain is within one standard error of the best, the plainest is chosen: the one with the fewest settings away from
-    their defaults (a window counts once, and so does a veto; the certainty does not count), and of equally plain ones
-    the best. Softmax itself is in the grid and plainer than all. Then the whole procedure is repeated with each fold in
-    turn kept out of the choice. What is gained on the folds kept out is the gain to expect, and unless it is beyond
-    chance, softmax stays.
+    Every combination of the grid is evaluated by repeated cross-validation. Of those whose gain is within one standard
+    error of the best, the simplest is chosen: the one with the fewest hyperparameters away from their defaults (a
+    window counts once, and so does a veto; the certainty does not count), and of equally simple ones the best. Softmax
+    itself is in the grid and simpler than all. Then the choice itself is cross-validated (nested cross-validation): the
+    gain on the outer folds, which are held out of the choice, is the gain to expect. Softmax is kept unless that gain
+    is significant.
 
     Parameters
     ----------
     grid : dict or list of dicts, default=None
-        Values to try for each setting of :class:`~aftermax.SPHClassifier`, as for :func:`~aftermax.sweep`. If None,
-        :func:`~aftermax.default_grid`.
+        Values to try for each hyperparameter of :class:`~aftermax.SPHClassifier`, as for :func:`~aftermax.sweep`. If
+        None, :func:`~aftermax.default_grid`.
     cv : int, default=5
-        Number of folds. Each class is spread over the folds as evenly as its rows allow; one with fewer rows than
-        folds is missing from some. The time taken grows with the square of this.
+        Number of folds, stratified: each class is spread over them as evenly as possible, and one with fewer samples
+        than folds is missing from some. The time taken grows with the square of this.
     n_repeats : int, default=2
-        How often the choice divides the rows into folds anew.
+        How often the cross-validation is repeated with other folds.
     alpha : float, default=0.05
-        Softmax stays unless the gain has a p-value below this.
+        Softmax is kept unless the p-value of the gain is below this.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     random_state : int, RandomState instance or None, default=0
-        Fixes the folds and the bootstrap, and so everything. None draws anew with each call.
+        Determines the folds and the bootstrap. None gives other ones with each call.
     n_jobs : int, default=-1
-        How many tasks to work on side by side, as in joblib; see :func:`~aftermax.sweep`.
+        Number of parallel tasks, as in joblib; see :func:`~aftermax.sweep`.
     progress : bool, default=None
         Whether to show a progress bar. If None, on a terminal, after two seconds.
 
     Attributes
     ----------
     best_params_ : dict
-        The settings chosen; ``certainty`` is 0 if softmax stays.
+        The hyperparameters chosen; ``certainty`` is 0 if softmax is kept.
     best_estimator_ : SPHClassifier
-        The head with these settings, fitted on all rows.
+        The head with these hyperparameters, fitted on all samples.
     fell_back_ : bool
-        Whether softmax stays.
+        Whether softmax is kept.
     gain_ : float
-        Relative reduction of the error on rows that took no part in the choice, each row held out once: 0.1 is one
-        error in ten. It is what the choice is worth, also where it was not enough: if ``fell_back_``, the head itself
-        is softmax and gains nothing. Where it was only just enough, it is likely to be a little too good.
+        Relative reduction of softmax's error by nested cross-validation: 0.1 is one error in ten. It estimates what the
+        choice gains, also where that was not significant: if ``fell_back_``, the head itself is softmax and gains
+        nothing. Where it was only just significant, it is likely to be a little too optimistic.
     gain_interval_ : tuple of float
-        Where the gain on as many new rows will lie (95 %), by a paired bootstrap: it allows both for what the labelled
-        rows leave unknown and for the luck of the new ones.
+        95 % prediction interval of the gain on as many new samples, by a paired bootstrap: it allows for the
+        uncertainty of the estimate and for the randomness of the new samples.
     p_value_ : float
         Of ``gain_``, by McNemar's exact test (two-sided).
-    held_out_ : ndarray of shape (n_rows,)
-        The answer to each row by settings chosen without it; ``gain_`` is counted from these.
+    held_out_ : ndarray of shape (n_samples,)
+        Out-of-fold predictions, by hyperparameters chosen without the sample; ``gain_`` is computed from these.
     cv_results_ : dict of ndarrays
-        What the choice was made from: a column for each setting, and ``gain`` with its ``standard_error``, ``wins`` and
-        ``losses`` (a pass over all rows, in the mean over the repeats) and ``departures``, the number of settings away
-        from their defaults. Row ``best_index_`` was chosen; the last row is softmax, with departures -1. The gains here
-        are what was chosen by, so the best of them is too good: ``gain_`` is the one to report.
+        The table that the choice was made from: a column for each hyperparameter, and ``gain`` with its
+        ``standard_error``, ``wins`` and ``losses`` (counts over all samples, averaged over the repeats) and
+        ``departures``, the number of hyperparameters away from their defaults. Row ``best_index_`` was chosen; the
+        last row is softmax, with departures -1. The best of these gains is optimistic, as it was chosen for being the
+        best: report ``gain_``.
     best_index_ : int
-        Place in ``cv_results_`` of the settings chosen before softmax was kept or not.
+        Index in ``cv_results_`` of the combination chosen, before softmax was kept or not.
     classes_ : ndarray of shape (K,)
         The class of each column.
     n_features_in_ : int
@@ -94,8 +85,9 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The grid is swept ``(cv + 1) * n_repeats * cv`` times, 60 with the defaults, in a time that grows with the rows, the
-    number of sets and the square of the number of classes: with hundreds of classes, pass a smaller grid.
+    The grid is swept ``(cv + 1) * n_repeats * cv`` times, 60 with the defaults. The time grows with the number of
+    samples, the number of combinations and the square of the number of classes: with hundreds of classes, pass a
+    smaller grid.
 
     Examples
     --------
@@ -139,147 +131,63 @@ class SPHClassifierCV(ClassifierMixin, BaseEstimator):
         self.progress = progress
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SPHClassifierCV:
-        """Choose the settings, measure what the choice is worth, and fit the head on all rows.
+        """Choose the hyperparameters, estimate what the choice gains, and fit the head on all samples.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, K)
-            Logits: what the model says before softmax, on labelled rows it was not trained on. Column j belongs to
-            class j.
-        y : array-like of shape (n_rows,)
-            Labels: the true classes, integers or strings.
+        X : array-like of shape (n_samples, n_classes)
+            Logits: the model's outputs before softmax, for labelled samples that it was not trained on. Column j
+            belongs to class j.
+        y : array-like of shape (n_samples,)
+            The true classes, integers or strings.
         """
-        self.__dict__.pop("best_estimator_", None)  # not fitted until all is well
-        blocks = self._checked_blocks()
-        checked = compute_ready(as_logits(X, self))
-        self.classes_, codes = encode_labels(y, checked.shape, self.classes, getattr(X, "columns", None))
-        warn_if_misaligned(checked, codes, self.classes_)
-        self._learn(checked, codes, blocks)
-        rare = self.classes_[np.bincount(codes, minlength=len(self.classes_)) < FEW_ROWS]
-        if len(rare) and not self.fell_back_:
-            warnings.warn(rare_classes_in_words(rare), UserWarning, stacklevel=2)
-        return self
-
-    def _learn(self, checked: NDArray[np.float64], codes: NDArray[np.int64], blocks: list[Block]) -> SPHClassifierCV:
-        """Fit on input that is checked already; ``classes_`` and what is known of the columns are set."""
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        order = content_order(checked, codes)  # so that the order of rows is no matter
-        rows = Rows.of(checked[order], codes[order])
-
-        columns = grid_columns(blocks)
-        columns["departures"] = departures(columns)
-        outer = stratified_folds(rows.codes, self.cv, rng)
-        *for_folds, for_all = self._count(rows, outer, blocks, rng)
-        answers = np.empty(len(codes), dtype=np.int64)
-        answers[order] = self._report_gain(rows, outer, [columns | counts for counts in for_folds], rng)
-        self.held_out_: NDArray[Any] = self.classes_[answers]
-        self._report_choice(rows, columns | for_all)
-        self.best_estimator_ = self._head(checked, codes)
-        return self
-
-    def _count(
-        self, rows: Rows, outer: NDArray[np.int64], blocks: list[Block], rng: np.random.Generator
-    ) -> list[Columns]:
-        """Wins and losses of every set by cross-validation: without each of the outer folds, and on all rows."""
-        kept = [np.flatnonzero(outer != fold) for fold in np.unique(outer)] + [np.arange(len(outer))]
-        inner = [[stratified_folds(rows.codes[part], self.cv, rng) for _ in range(self.n_repeats)] for part in kept]
-        numbers = [sum(len(np.unique(folds)) for folds in repeats) for repeats in inner]
-        splits = (
-            (rows.take(part[folds != fold]), rows.take(part[folds == fold]))
-            for part, repeats in zip(kept, inner, strict=True)
-            for folds in repeats
-            for fold in np.unique(folds)
-        )
-        size = len(self.classes_)
-        counts = sweep_splits(splits, sum(numbers), size, blocks, self.n_jobs, self.progress, "choosing settings")
-        totals = [reduce(np.add, islice(counts, number)) / self.n_repeats for number in numbers]
-        return [{"wins": wins, "losses": losses} for wins, losses, *_ in totals]
-
-    def _report_gain(
-        self, rows: Rows, outer: NDArray[np.int64], tables: list[Columns], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """What is gained on the folds that took no part in the choice."""
-        answers = np.empty(len(outer), dtype=np.int64)
-        for fold, table in zip(np.unique(outer), tables, strict=True):
-            chosen = choose(table, int(np.count_nonzero(outer != fold)))
-            others, held_out = rows.take(outer != fold), outer == fold
-            head = SPHClassifier(**{name: table[name][chosen].item() for name in HYPERPARAMETERS})
-            head.classes_ = self.classes_
-            answers[held_out] = head._learn(others.logits, others.codes)._answers(rows.logits[held_out])
-        wins, losses, _ = wins_and_losses(rows.tops == rows.codes, answers == rows.codes)
-        self.gain_: float = relative_gain(wins, losses, rows.errors)
-        self.gain_interval_ = gain_interval(wins, losses, rows.errors, len(rows.codes), rng)
-        self.p_value_ = exact_mcnemar(wins, losses)
-        return answers
-
-    def _report_choice(self, rows: Rows, table: Columns) -> None:
-        _, error = net_wins(table, len(rows.codes))
-        self.cv_results_ = table | {
-            "gain": relative_gain(table["wins"], table["losses"], rows.errors),
-            "standard_error": error / max(rows.errors, 1),
-        }
-        self.best_index_ = choose(table, len(rows.codes))
-        chosen = {name: table[name][self.best_index_].item() for name in HYPERPARAMETERS}
-        proven = self.gain_ > 0 and self.p_value_ < self.alpha
-        self.fell_back_ = not proven or chosen["certainty"] == 0
-        self.best_params_ = DEFAULTS | {"certainty": 0.0} if self.fell_back_ else chosen
-
-    def _head(self, checked: NDArray[np.float64], codes: NDArray[np.int64]) -> SPHClassifier:
-        head = SPHClassifier(**self.best_params_, classes=self.classes)
-        for known in ("classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(self, known):
-                setattr(head, known, getattr(self, known))
-        return head._learn(checked, codes)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class of each row: softmax's answer or pooling's."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of the classes; see :meth:`aftermax.SPHClassifier.predict_proba`."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
-
-    def route(self, X: ArrayLike) -> NDArray[np.str_]:
-        """Which way each row went; see :meth:`aftermax.SPHClassifier.route`."""
-        check_is_fitted(self)
-        return self.best_estimator_.route(X)
-
-    def _checked_blocks(self) -> list[Block]:
-        """The grid with softmax at its end, if everything else is in order too."""
+        self.__dict__.pop("best_estimator_", None)  # not fitted until fit has succeeded
         check_count("cv", self.cv, least=2)
         check_count("n_repeats", self.n_repeats)
         check_number("alpha", self.alpha, 0.0, 1.0)
-        return [*grid_blocks(default_grid() if self.grid is None else self.grid), *grid_blocks({"certainty": [0.0]})]
+        blocks = checked_blocks(self.grid)
+        samples = self._checked(X, y)
+        choice = choose_sph(
+            samples,
+            blocks,
+            cv=self.cv,
+            n_repeats=self.n_repeats,
+            alpha=self.alpha,
+            rng=generator(self.random_state),
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        )
+        self._report(choice)
+        if not self.fell_back_:
+            warn_if_rare(samples.codes, self.classes_)
+        return self
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "best_estimator_")
+    def _report(self, choice: Choice) -> None:
+        self.gain_, self.gain_interval_, self.p_value_ = choice.gain, choice.gain_interval, choice.p_value
+        self.held_out_: NDArray[Any] = self.classes_[choice.out_of_fold]
+        self.cv_results_, self.best_index_ = choice.cv_results, choice.best_index
+        self.fell_back_, self.best_params_ = choice.fell_back, dict(choice.head.hyperparameters)
+        self.fitted_head_ = choice.head
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # as SPHClassifier
-        return tags
+    def _estimator(self, head: FittedSPH) -> SPHClassifier:
+        """The chosen head as an estimator of its own."""
+        best = SPHClassifier(**head.hyperparameters, classes=self.classes)
+        best.fitted_head_ = head
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(best, name, getattr(self, name))
+        return best
 
+    @property
+    def fitted_head_(self) -> FittedSPH:
+        """The fitted head of ``best_estimator_``."""
+        return self.best_estimator_.fitted_head_
 
-def rare_classes_in_words(rare: NDArray[Any]) -> str:
-    """A warning about classes that have few labelled rows."""
-    return (
-        f"Fewer than {FEW_ROWS} labelled rows: {listed(rare.tolist())}. Rows of such a class may be lost to the "
-        "others, and the gain cannot see it. Label more of them, or look at the recall of each class."
-    )
+    @fitted_head_.setter
+    def fitted_head_(self, head: FittedSPH) -> None:
+        self.best_estimator_ = self._estimator(head)
 
-
-def net_wins(table: Columns, rows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Wins less losses of each set on that many rows, and their standard error."""
-    net, changed = table["wins"] - table["losses"], table["wins"] + table["losses"]
-    return net, np.sqrt(changed - net**2 / rows)
-
-
-def choose(table: Columns, rows: int) -> int:
-    """The plainest set within one standard error of the best; of equally plain ones the best, then the first."""
-    net, error = net_wins(table, rows)
-    best = np.argmax(net)
-    near = np.flatnonzero(net >= net[best] - error[best])
-    order = np.lexsort((-net[near], table["departures"][near]))
-    return int(near[order[0]])
+    def route(self, X: ArrayLike) -> NDArray[np.str_]:
+        """Which way each sample takes; see :meth:`aftermax.SPHClassifier.route`."""
+        check_is_fitted(self)
+        return self.best_estimator_.route(X)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.validation import check_hyperparameter, check_window
-from aftermax.sph.classifier import HYPERPARAMETERS, SPHClassifier
+from aftermax.sph.classifier import SPHClassifier
+from aftermax.sph.hyperparameters import HYPERPARAMETERS, check_hyperparameter, check_window
 
 # As in scikit-learn's ParameterGrid: every combination of a dict's values, for each dict.
 Grid = Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]]
@@ -62,17 +62,22 @@ Block = dict[str, list[Any]]
 def grid_blocks(grid: Grid) -> list[Block]:
     """The grid, checked, with settings that are not named at their defaults; without a veto its count is no matter."""
     if not isinstance(grid, Mapping | list | tuple):
-        raise TypeError(f"grid={grid!r} is no grid: pass a dict of settings and values, or a list of them.")
+        raise TypeError(f"grid={grid!r} is no grid: pass a dict of hyperparameters and values, or a list of them.")
     parts = [grid] if isinstance(grid, Mapping) else list(grid)
     if not parts:
-        raise ValueError("grid is empty: pass at least one dict of settings, as {'certainty': [0.8, 0.9]}.")
+        raise ValueError("grid is empty: pass at least one dict of hyperparameters, as {'certainty': [0.8, 0.9]}.")
     return [_block(part) for part in parts]
+
+
+def checked_blocks(grid: Grid | None) -> list[Block]:
+    """The grid, or the default one, followed by plain softmax, which every choice includes."""
+    return [*grid_blocks(default_grid() if grid is None else grid), *grid_blocks({"certainty": [0.0]})]
 
 
 def _block(part: Mapping[str, Iterable[Any]]) -> Block:
     if not isinstance(part, Mapping):
         raise TypeError(
-            f"grid holds {part!r}, which is no dict: pass a dict of settings and values, or a list of them."
+            f"grid holds {part!r}, which is no dict: pass a dict of hyperparameters and values, or a list of them."
         )
     unknown = [name for name in part if name not in HYPERPARAMETERS]
     if unknown:

@@ -90,7 +90,7 @@ class ResponseArray:
         checked = compute_ready(as_logits(logits))
         names, codes = encode_labels(labels, checked.shape, classes, getattr(logits, "columns", None))
         warn_if_misaligned(checked, codes, names)
-        return describe(checked, codes, names, softmax_certainty(checked), center, window_low, window_high)
+        return fit_response_array(checked, codes, names, softmax_certainty(checked), center, window_low, window_high)
 
     def distances(self, logits: ArrayLike) -> NDArray[np.float64]:
         """M: how many spreads lie between each response and each center, as an array of shape (n_rows, K, K).
@@ -117,7 +117,7 @@ class ResponseArray:
 
     def _separation(self, units: int) -> NDArray[np.float64]:
         """f of the first ``units`` units."""
-        from aftermax.sph import _kernels as kernels
+        from aftermax.sph import _kernels
 
         out = np.full((len(self.classes), units), np.nan)
         present = np.flatnonzero(self.counts)
@@ -127,7 +127,7 @@ class ResponseArray:
         def separate(first: int, last: int) -> None:
             others = np.empty((len(present), len(present) - 1))
             for j in range(first, last):
-                kernels.separations(self.center[present, j], self.left[present, j], self.right[present, j], others)
+                _kernels.separations(self.center[present, j], self.left[present, j], self.right[present, j], others)
                 out[present, j] = _row_medians(others)
 
         over_ranges(separate, units, UNITS_PER_RANGE)
@@ -153,7 +153,7 @@ class ResponseArray:
         return "\n".join(lines)
 
 
-def describe(
+def fit_response_array(
     logits: NDArray[np.float64],
     codes: NDArray[np.int64],
     classes: NDArray[Any],
@@ -163,7 +163,7 @@ def describe(
     window_high: float,
 ) -> ResponseArray:
     """As :meth:`ResponseArray.fit`, from input that is checked already, with labels as column numbers."""
-    from aftermax.sph import _kernels as kernels
+    from aftermax.sph import _kernels
 
     size = logits.shape[1]
     rows, counts = _window_rows(codes, certainty, size, window_low, window_high)
@@ -171,7 +171,7 @@ def describe(
     middle, left, right = np.empty((3, size, size))
 
     def work(first: int, last: int) -> None:
-        kernels.describe_classes(logits, rows, offsets, center == "median", first, last, middle, left, right)
+        _kernels.describe_classes(logits, rows, offsets, center == "median", first, last, middle, left, right)
 
     over_ranges(work, size, CLASSES_PER_RANGE)
     floor = _spread_floor(logits)
@@ -204,12 +204,12 @@ def _window_rows(
 
 def _spread_floor(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """The least spread of each unit, so that nothing divides by zero."""
-    from aftermax.sph import _kernels as kernels
+    from aftermax.sph import _kernels
 
     deviation = np.empty(logits.shape[1])
     rows = np.arange(len(logits))
     over_ranges(
-        lambda first, last: kernels.unit_deviations(logits, rows, first, last, deviation),
+        lambda first, last: _kernels.unit_deviations(logits, rows, first, last, deviation),
         len(deviation),
         UNITS_PER_RANGE,
     )

@@ -19,7 +19,7 @@ from aftermax._utils.labels import encode_labels, label_codes, warn_if_misaligne
 from aftermax._utils.paired_tests import relative_gain
 from aftermax._utils.progress import Progress
 from aftermax._utils.validation import as_logits, compute_ready
-from aftermax.sph._sweep_counts import COUNTS, OUTCOMES, Rows, count_sets, padded
+from aftermax.sph._sweep_counts import COUNTS, OUTCOMES, SweepSamples, count_sets, padded
 from aftermax.sph.grid import AXES, Block, Grid, block_shape, default_grid, grid_blocks, grid_columns
 
 # How many counters a task may have: a few arrays of them, at four or eight bytes each.
@@ -88,7 +88,7 @@ def sweep(
     ready = compute_ready(as_logits(logits))
     names, codes = encode_labels(labels, ready.shape, classes, getattr(logits, "columns", None))
     warn_if_misaligned(ready, codes, names)
-    fitted = evaluated = Rows.of(ready, codes)
+    fitted = evaluated = SweepSamples.of(ready, codes)
     if eval_logits is not None or eval_labels is not None:
         evaluated = _rows_to_evaluate(eval_logits, eval_labels, names, getattr(logits, "columns", None))
     [counts] = sweep_splits([(fitted, evaluated)], 1, len(names), blocks, n_jobs, progress)
@@ -97,7 +97,7 @@ def sweep(
 
 def _rows_to_evaluate(
     logits: ArrayLike | None, labels: ArrayLike | None, names: NDArray[Any], headings: Iterable[Any] | None
-) -> Rows:
+) -> SweepSamples:
     if logits is None or labels is None:
         raise ValueError("eval_logits and eval_labels go together: pass both, or neither.")
     others = getattr(logits, "columns", None)
@@ -115,10 +115,10 @@ def _rows_to_evaluate(
     except ValueError as error:
         raise ValueError(f"In eval_logits and eval_labels: {error}") from error
     warn_if_misaligned(ready, codes, names, stacklevel=4)
-    return Rows.of(ready, codes)
+    return SweepSamples.of(ready, codes)
 
 
-def _scores(counts: NDArray[np.int64], evaluated: Rows) -> dict[str, NDArray[Any]]:
+def _scores(counts: NDArray[np.int64], evaluated: SweepSamples) -> dict[str, NDArray[Any]]:
     """The columns of results."""
     wins, losses, pooled, trusted = counts
     rows, errors = len(evaluated.codes), evaluated.errors
@@ -143,7 +143,7 @@ class Task(NamedTuple):
 
 
 def sweep_splits(
-    splits: Iterable[tuple[Rows, Rows]],
+    splits: Iterable[tuple[SweepSamples, SweepSamples]],
     number: int,
     size: int,
     blocks: list[Block],

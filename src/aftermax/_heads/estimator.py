@@ -1,0 +1,70 @@
+"""What AutoHead, SPHClassifier and SPHClassifierCV share: checked input, one fitted head, and its predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+
+from aftermax._utils.labelled_samples import LabelledSamples, labelled_samples
+from aftermax._utils.validation import as_features, as_logits
+
+
+class HeadEstimator(ClassifierMixin, BaseEstimator):
+    """A classifier on logits that predicts with the fitted head it holds."""
+
+    fitted_head_: Any  # a FittedHead
+    classes_: NDArray[Any]
+    features_width_: int | None = None
+
+    def _checked(self, X: ArrayLike, y: ArrayLike) -> LabelledSamples:
+        """Logits and labels, checked. It sets ``classes_`` and what is known of the columns; called by ``fit``."""
+        samples = labelled_samples(X, y, self.classes, self, stacklevel=5)
+        self.classes_ = samples.classes
+        return samples
+
+    def _inputs(self, X: ArrayLike, features: ArrayLike | None = None) -> list[NDArray[Any]]:
+        """Logits and features, if there are any, checked. Called by what users call: warnings point at their line."""
+        logits = as_logits(X, self, reset=False, stacklevel=4)
+        width = self.features_width_
+        if (features is None) != (width is None):
+            raise ValueError(
+                "This head was fitted without features: pass logits only."
+                if width is None
+                else f"This head was fitted with features: pass those of these samples too ({width} columns)."
+            )
+        return [logits] if features is None else [logits, as_features(features, len(logits), width)]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the class of each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes)
+            Logits.
+        """
+        inputs = self._inputs(X)
+        return np.asarray(self.classes_[self.fitted_head_.predict(inputs)])
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Calibrated probabilities of the classes; the largest is always at the class that :meth:`predict` gives.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes)
+            Logits.
+        """
+        inputs = self._inputs(X)
+        return np.asarray(self.fitted_head_.predict_proba(inputs))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "fitted_head_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # Columns that are not the responses to one class each, as in scikit-learn's own checks, predict poorly.
+        tags.classifier_tags.poor_score = True
+        return tags

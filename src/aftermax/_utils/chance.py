@@ -1,0 +1,57 @@
+"""Is the accuracy better than chance? If not, the labels may not belong to the samples."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+MIN_SAMPLES = 50  # with fewer, chance and skill cannot be distinguished
+Z_ONE_PERCENT = 2.326  # the standard normal distribution's quantile for a one-sided test at 1 %
+ROUNDING = 1e-9
+
+
+def warn_if_by_chance(
+    softmax: NDArray[np.int64], predicted: NDArray[np.int64], codes: NDArray[np.int64], n_classes: int
+) -> None:
+    """Warn if neither softmax's predictions nor a head's out-of-fold predictions are better than chance.
+
+    If those of a head are, the labels do belong to the samples, however bad softmax is.
+    """
+    n_samples, right = len(codes), int(np.count_nonzero(softmax == codes))
+    chance, softmax_is_better = _compare_with_chance(softmax, codes, n_classes)
+    _, head_is_better = _compare_with_chance(predicted, codes, n_classes)
+    if n_samples < MIN_SAMPLES or softmax_is_better or head_is_better:
+        return
+    warnings.warn(
+        f"softmax is right on {right:,} of {n_samples:,} samples, no better than chance ({chance:,.0f}): check that "
+        "labels and logits are in the same order, and that the columns are in the order of the classes.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _compare_with_chance(predicted: NDArray[np.int64], codes: NDArray[np.int64], n_classes: int) -> tuple[float, bool]:
+    """Return how many predictions are right by chance, and whether significantly more are: one-sided, at 1 %.
+
+    By chance means that the labels are permuted at random. The expected agreement is that of Cohen's kappa (1960). Its
+    variance is that of Hoeffding's (1951) combinatorial central limit theorem: sum_ij a_ij^2 / (n - 1), where a_ij is 1
+    if prediction i equals label j and 0 otherwise, with the means of its rows and columns subtracted.
+
+    References
+    ----------
+    W. Hoeffding (1951). A combinatorial central limit theorem. Annals of Mathematical Statistics 22, 558-566.
+
+    J. Cohen (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20, 37-46.
+    """
+    n_samples, right = len(codes), int(np.count_nonzero(predicted == codes))
+    as_predicted, as_labelled = (
+        np.bincount(some, minlength=n_classes).astype(np.float64) for some in (predicted, codes)
+    )
+    chance = float(as_predicted @ as_labelled) / n_samples
+    # One cell for each pair of a predicted and a true class, as all a_ij of a pair are equal.
+    centered = np.eye(n_classes) - as_labelled[:, None] / n_samples - as_predicted / n_samples + chance / n_samples
+    deviation = math.sqrt(as_predicted @ np.square(centered) @ as_labelled / (n_samples - 1))
+    return chance, right - chance > Z_ONE_PERCENT * deviation + ROUNDING

@@ -1,0 +1,28 @@
+"""A warning about classes with few labelled samples."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.labels import listed
+
+FEW_SAMPLES = 10  # with fewer than this, a class hardly contributes to the estimated gain
+
+
+def warn_if_rare(codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3) -> None:
+    """Warn if some classes have few labelled samples, or none."""
+    rare = classes[np.bincount(codes, minlength=len(classes)) < FEW_SAMPLES]
+    if len(rare):
+        warnings.warn(rare_classes_message(rare), UserWarning, stacklevel=stacklevel)
+
+
+def rare_classes_message(rare: NDArray[Any]) -> str:
+    """The warning about these classes."""
+    return (
+        f"Fewer than {FEW_SAMPLES} labelled samples: {listed(rare.tolist())}. Samples of such a class may be lost to "
+        "the others, and the estimated gain cannot show it. Label more of them, or look at the recall of each class."
+    )

@@ -1,0 +1,72 @@
+"""Which part of a PostHocClassifier gets which metadata, with scikit-learn's metadata routing and without it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+from aftermax._utils.labels import listed
+
+
+def routing_enabled() -> bool:
+    """Whether scikit-learn's metadata routing is enabled."""
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def metadata_router(owner: Any, head: Any, estimator: Any, cv: Any) -> MetadataRouter:
+    """Route metadata to the head and, if the estimator is fitted here (it is not None), to it and to the splitter."""
+    to_head = MethodMapping()
+    for name in ("fit", "predict", "predict_proba"):
+        to_head.add(caller=name, callee=name)
+    router = MetadataRouter(owner=owner).add(head=head, method_mapping=to_head)
+    if estimator is not None:
+        router.add(estimator=estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        router.add(splitter=cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+    return router
+
+
+def route(owner: Any, caller: str, params: dict[str, Any]) -> Bunch:
+    """Return the metadata of each part's methods. Without metadata routing there must be none."""
+    if routing_enabled():
+        return process_routing(owner, caller, **params)
+    if params:
+        raise TypeError(
+            f"{caller} got {listed(list(params))}, which is passed on to the parts with metadata routing only: "
+            "sklearn.set_config(enable_metadata_routing=True)."
+        )
+    return Bunch(estimator=Bunch(fit={}), splitter=Bunch(split={}), head=Bunch(fit={}, predict={}, predict_proba={}))
+
+
+def route_fit(owner: Any, head: Any, estimator: Any, sample_weight: ArrayLike | None, params: dict[str, Any]) -> Bunch:
+    """Return the metadata of each part for ``fit``. Without metadata routing, weights go to all parts that take them.
+
+    ``estimator`` is None if it is not fitted here.
+    """
+    if routing_enabled():
+        return route(owner, "fit", params | {"sample_weight": sample_weight})
+    routed = route(owner, "fit", params)
+    if sample_weight is None:
+        return routed
+    weights = {"sample_weight": np.asarray(sample_weight)}
+    if not has_fit_parameter(head, "sample_weight"):
+        raise TypeError(f"{type(head).__name__}.fit takes no sample_weight: leave it out, or the head, for AutoHead().")
+    routed.head.fit = weights
+    if estimator is None:
+        return routed
+    if has_fit_parameter(estimator, "sample_weight"):
+        routed.estimator.fit = weights
+        return routed
+    warnings.warn(
+        f"{type(estimator).__name__}.fit takes no sample_weight: the head weights the samples, the model does not. "
+        "Metadata routing can pass weights to a step of a pipeline.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return routed

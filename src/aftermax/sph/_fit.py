@@ -1,0 +1,141 @@
+"""How SPH is fitted on checked samples: window, response array, weights, trusted classes and temperature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.folds import content_order
+from aftermax._utils.softmax import softmax_certainty
+from aftermax.sph._pooling import pooled_scores, pooling_weights
+from aftermax.sph._temperature import fit_temperature
+from aftermax.sph.fitted import POOLED, FittedSPH, decide, rule_of
+from aftermax.sph.response_array import ResponseArray, fit_response_array
+
+if TYPE_CHECKING:
+    from aftermax.sph._kernels import PoolingRule
+
+# The temperature: how many samples it is fitted on at most; how many each class needs for in-sample scores to stand for
+# those of new samples; and the number of folds if there are fewer.
+MOST_FOR_TEMPERATURE = 4096
+ENOUGH_FOR_EACH_CLASS = 200
+FOLDS = 5
+
+
+class _PooledScores(NamedTuple):
+    """Scores, predictions and true classes of samples that are pooled; the latter two as column numbers."""
+
+    scores: NDArray[np.float64]
+    predictions: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+
+def fit_sph(
+    logits: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    classes: NDArray[Any],
+    hyperparameters: Mapping[str, Any],
+) -> FittedSPH:
+    """Fit SPH on checked samples, with labels as column numbers."""
+    return _Fit(logits, codes, classes, hyperparameters).head()
+
+
+class _Fit:
+    """One fit, step by step as in the paper's appendix."""
+
+    def __init__(
+        self,
+        logits: NDArray[np.float64],
+        codes: NDArray[np.int64],
+        classes: NDArray[Any],
+        hyperparameters: Mapping[str, Any],
+    ) -> None:
+        self.logits, self.codes, self.classes, self.hyperparameters = logits, codes, classes, dict(hyperparameters)
+        self.certainty = softmax_certainty(logits)
+        self.gate = float(hyperparameters["certainty"])
+
+    def head(self) -> FittedSPH:
+        """All steps."""
+        array = self._response_array(slice(None))
+        separation = array.separation()
+        weights = pooling_weights(
+            separation,
+            min_separation=self.hyperparameters["min_separation"],
+            weight_power=self.hyperparameters["weight_power"],
+        )
+        rule = rule_of(array, weights, self.hyperparameters)
+        uncertain = np.flatnonzero(self.certainty < self.gate)
+        pooled, routes = self._pool(uncertain, rule)
+        by_softmax, codes = self.logits[uncertain].argmax(axis=1), self.codes[uncertain]
+        trusted = trusted_classes(by_softmax, pooled, codes, len(self.classes), self.hyperparameters["min_gain"])
+        if len(self.codes) >= ENOUGH_FOR_EACH_CLASS * len(self.classes):
+            parts = [self._to_calibrate(uncertain, rule, trusted, pooled, routes)]
+        else:
+            parts = list(self._out_of_fold_scores(weights, trusted))
+        temperature = fit_temperature(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        return FittedSPH(array, separation, weights, trusted, self.hyperparameters, temperature)
+
+    def _response_array(self, samples: NDArray[np.intp] | slice) -> ResponseArray:
+        names = ("center", "window_low", "window_high")
+        center, low, high = (self.hyperparameters[name] for name in names)
+        logits, codes, certainty = self.logits[samples], self.codes[samples], self.certainty[samples]
+        return fit_response_array(logits, codes, self.classes, certainty, center, low, high)
+
+    def _pool(self, samples: NDArray[np.intp], rule: PoolingRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Predictions (column numbers) and routes (indices into ROUTES) if every class were trusted."""
+        out = np.empty((len(samples), 2), dtype=np.int64)
+        all_trusted = np.ones(len(self.classes), dtype=bool)
+        decide(self.logits[samples], self.gate, rule, all_trusted, lambda _, *both: np.stack(both, axis=1), out)
+        return out[:, 0], out[:, 1]
+
+    def _out_of_fold_scores(self, weights: NDArray[np.float64], trusted: NDArray[np.bool_]) -> Iterator[_PooledScores]:
+        """Each fifth of the samples, scored by a response array that was fitted on the others.
+
+        With few samples for each class the array overfits the samples it was made of, and probabilities calibrated on
+        them would be overconfident.
+        """
+        order = content_order(self.logits, self.codes)
+        by_class = order[np.argsort(self.codes[order], kind="stable")]
+        counts = np.bincount(self.codes)
+        rank_in_class = np.arange(len(self.codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+        folds = rank_in_class % FOLDS
+        for fold in range(FOLDS):
+            held_out, others = by_class[folds == fold], by_class[folds != fold]
+            rule = rule_of(self._response_array(others), weights, self.hyperparameters)
+            uncertain = held_out[self.certainty[held_out] < self.gate]
+            yield self._to_calibrate(uncertain, rule, trusted, *self._pool(uncertain, rule))
+
+    def _to_calibrate(
+        self,
+        samples: NDArray[np.intp],
+        rule: PoolingRule,
+        trusted: NDArray[np.bool_],
+        pooled: NDArray[np.int64],
+        routes: NDArray[np.int64],
+    ) -> _PooledScores:
+        """The samples whose pooled prediction is kept, or some of them if they are very many."""
+        logits, codes = self.logits[samples], self.codes[samples]
+        kept = np.flatnonzero((routes == POOLED) & trusted[pooled])
+        if len(kept) > MOST_FOR_TEMPERATURE:
+            every = -(-len(kept) // MOST_FOR_TEMPERATURE)
+            kept = kept[content_order(logits[kept], codes[kept])[::every]]
+        return _PooledScores(pooled_scores(logits[kept], rule), pooled[kept], codes[kept])
+
+
+def trusted_classes(
+    by_softmax: NDArray[np.int64],
+    pooled: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    size: int,
+    min_gain: float,
+) -> NDArray[np.bool_]:
+    """The classes that pooling predicts better than softmax, by the uncertain validation samples (m)."""
+    counts = np.bincount(codes, minlength=size)
+    pooled_right, softmax_right = (
+        np.bincount(codes[predictions == codes], minlength=size) for predictions in (pooled, by_softmax)
+    )
+    # The difference of the shares, rounded once: a gain of exactly ``min_gain`` is never enough.
+    return np.asarray((counts > 0) & ((pooled_right - softmax_right) / np.maximum(counts, 1) > min_gain))

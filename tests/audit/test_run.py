@@ -1,0 +1,312 @@
+"""audit: out-of-fold counts, input that is refused, warnings."""
+
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import aftermax
+from aftermax import AutoHead, SPHClassifier, audit
+from aftermax._utils.paired_tests import exact_mcnemar
+from aftermax._utils.softmax import softmax
+from helpers.audits import small_search, weak_samples
+from helpers.samples import make_samples
+
+NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
+
+
+def scaled_regression():
+    return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def assert_counted_from(result, predicted, logits, labels):
+    """Every count again, the slow way."""
+    softmax_predicted = logits.argmax(axis=1)
+    wins, losses = (
+        np.sum((softmax_predicted != labels) & (predicted == labels)),
+        np.sum((softmax_predicted == labels) & (predicted != labels)),
+    )
+    errors = np.sum(softmax_predicted != labels)
+    assert (result.rows, result.wins, result.losses) == (len(labels), wins, losses)
+    assert result.errors == (errors, np.sum(predicted != labels))
+    assert result.error_before == np.mean(softmax_predicted != labels)
+    assert result.error_after == np.mean(predicted != labels)
+    assert result.gain == (wins - losses) / errors
+    assert result.p_value == exact_mcnemar(wins, losses)
+    low, high = result.gain_interval
+    assert low <= result.gain <= high
+    for name, *counts in result.by_class:
+        of_class = labels == name
+        won = of_class & (softmax_predicted != labels) & (predicted == labels)
+        lost = of_class & (softmax_predicted == labels) & (predicted != labels)
+        assert counts == [of_class.sum(), (of_class & (softmax_predicted != labels)).sum(), won.sum(), lost.sum()]
+    cells = {
+        (i, j): (np.sum((labels == i) & (softmax_predicted == j)), np.sum((labels == i) & (predicted == j)))
+        for i in result.classes
+        for j in result.classes
+        if i != j
+    }
+    for true, taken_for, before, after in result.pairs:
+        assert cells[true, taken_for] == (before, after)
+    drops = sorted((before - after for before, after in cells.values() if before > after), reverse=True)
+    assert [one.before - one.after for one in result.pairs] == drops[:10]
+
+
+def test_an_auto_head_is_fitted_once_and_its_out_of_fold_predictions_are_counted(by_auto_head):
+    logits, labels = weak_samples()
+    head = AutoHead().fit(logits, labels)
+    result = by_auto_head
+    assert_counted_from(result, head.held_out_, logits, labels)
+    assert result.gain == head.gain_ > 0.1
+    assert (result.chosen, result.head_p_value) == (head.chosen_, head.p_value_)
+    assert str(result.candidates) == str(head.candidates_)
+    assert result.classes == (0, 1, 2, 3, 4)
+    np.testing.assert_array_equal(result.head.predict(logits), head.predict(logits))
+
+
+def test_a_search_that_falls_back_is_softmax():
+    logits, labels = weak_samples()
+    for alpha, chosen in ((0.05, "sph"), (0.0, "softmax")):
+        search = small_search(alpha=alpha)
+        result = audit(logits, labels, search)
+        fitted = search.fit(logits, labels)
+        assert_counted_from(result, fitted.held_out_, logits, labels)
+        assert (result.chosen, result.head_p_value, result.candidates) == (chosen, fitted.p_value_, None)
+
+
+class Counting(ClassifierMixin, BaseEstimator):
+    """Remembers the samples that it was fitted on, and predicts 0 for these and 1 for others."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.seen_ = set(X[:, 0].tolist())
+        return self
+
+    def predict(self, X):
+        return np.array([0 if value in self.seen_ else 1 for value in X[:, 0].tolist()])
+
+
+def test_any_other_head_is_cross_validated_on_copies_and_fitted_on_all_samples():
+    logits, labels = weak_samples()
+    head = Counting()
+    result = audit(logits, labels, head)
+    assert_counted_from(result, np.ones(300), logits, labels)
+    assert not hasattr(head, "seen_")
+    assert result.head.seen_ == set(logits[:, 0].tolist())
+    assert (result.chosen, result.head_p_value) == ("Counting", None)
+
+
+def test_a_fitted_head_is_fitted_again():
+    logits, labels = weak_samples()
+    head = Counting().fit(logits, labels)
+    assert_counted_from(audit(logits, labels, head), np.ones(300), logits, labels)
+
+
+def test_a_plain_scikit_learn_head_with_string_labels_and_a_data_frame():
+    logits, labels = weak_samples()
+    ours = audit(logits, labels, scaled_regression())
+    assert ours.verdict.startswith("Yes: ")
+    frame = pd.DataFrame(logits, columns=NAMES)
+    result = audit(frame, NAMES[labels].tolist(), scaled_regression())
+    assert result.classes == tuple(NAMES)
+    assert [one[1:] for one in result.by_class] == [one[1:] for one in ours.by_class]
+    assert result.head.feature_names_in_.tolist() == NAMES.tolist()
+    assert set(result.head.predict(frame)) <= set(NAMES)
+    assert {one.true for one in result.pairs} <= set(NAMES)
+
+
+def test_two_classes():
+    logits, labels = make_samples(size=2, home=1.0, rows=200)
+    result = audit(logits + np.array([2.0, 0.0]), np.array(["no", "yes"])[labels], small_search())
+    assert result.wins > result.losses
+    assert [(one.true, one.taken_for) for one in result.pairs] == [("yes", "no")]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        SPHClassifier(),
+        scaled_regression(),
+        GridSearchCV(SPHClassifier(), {"certainty": [0.5, 0.9]}, cv=2),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*least populated class")
+def test_classes_that_a_fold_lacks_or_all_samples_lack_do_not_break_it(head):
+    logits, labels = weak_samples()
+    keep = (labels > 1) | (np.cumsum(labels == 1) * (labels == 1) == 1)  # one sample of class 1, none of class 0
+    result = audit(logits[keep], NAMES[labels[keep]], head, classes=NAMES)
+    assert [one.rows for one in result.by_class[:2]] == [0, 1]
+    assert result.rows == keep.sum()
+    assert np.isfinite(result.gain)
+
+
+def test_softmax_predicts_where_only_one_class_is_left_to_fit_on():
+    logits = np.array([[0.0, 1.0], [2.0, 0.0], [3.0, 0.0], [0.0, 3.0]])
+    result = audit(logits, [0, 0, 0, 1], LogisticRegression())
+    assert result.rows == 4
+    assert result.by_class[1].losses == 0
+
+
+def test_features_go_to_heads_that_take_them():
+    logits, labels = weak_samples(rows=200)
+    features = np.eye(5)[labels] + 0.3 * np.random.default_rng(0).normal(size=(200, 5))
+    result = audit(logits, labels, features=features)
+    assert result.gain > 0.5
+    assert result.head.predict(logits, features=features).shape == (200,)
+
+    class Plain(LinearDiscriminantAnalysis):
+        def fit(self, X, y, features):
+            return super().fit(np.hstack([X, features]), y)
+
+        def predict(self, X, features):
+            return super().predict(np.hstack([X, features]))
+
+    assert audit(logits, labels, Plain(), features=features).gain > 0.5
+
+
+def test_the_same_each_time_and_for_any_order_of_samples():
+    logits, labels = weak_samples(rows=200)
+    order = np.random.default_rng(0).permutation(200)
+    for head in (small_search(), scaled_regression()):
+        result = audit(logits, labels, head)
+        assert result == audit(logits, labels, head)
+        assert result == audit(logits[order], labels[order], head)
+    other = audit(logits, labels, scaled_regression(), random_state=1)
+    assert other.gain_interval != result.gain_interval
+    audit(logits, labels, scaled_regression(), random_state=np.random.RandomState(0))
+
+
+def test_the_interval_is_the_heads_own(by_auto_head):
+    assert by_auto_head.gain_interval == by_auto_head.head.gain_interval_
+
+
+def test_a_perfect_network_and_one_that_cannot_be_mended():
+    labels = np.arange(60) % 3
+    logits = 10.0 * np.eye(3)[labels] + np.arange(60)[:, None] / 100
+    result = audit(logits, labels, small_search())
+    assert result.verdict.startswith("No: softmax makes no errors on these 60 samples, so there is nothing to gain; if")
+    assert re.search("^fewer errors +no errors to correct$", str(result), flags=re.MULTILINE)
+    assert (result.rows_needed, result.pairs, result.p_value) == (None, (), 1.0)
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="no better than chance"):
+        result = audit(rng.normal(size=(200, 3)), rng.integers(3, size=200), small_search(alpha=0.001))
+    assert result.chosen == "softmax"
+    assert result.verdict.split(":")[0] in ("No", "Not proven")
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"labels": np.zeros(49)}, ValueError, "logits have 50 samples but there are 49 labels"),
+        ({"labels": np.zeros(50)}, ValueError, "labels hold one class only, 0"),
+        ({"logits": np.full((50, 5), np.nan)}, ValueError, "logits contain NaN at row 0, column 0"),
+        ({"logits": np.zeros(50)}, ValueError, "Expected 2D array, got 1D array"),
+        ({"features": np.zeros((49, 2))}, ValueError, "features have 49 samples but logits have 50"),
+        ({"cv": 1}, ValueError, "cv=1 is not possible"),
+        ({"head": AutoHead}, TypeError, "head is the class AutoHead: pass a classifier .* or leave it out"),
+        ({"head": "svc"}, TypeError, "head is of type str: pass a classifier with fit, predict and get_params"),
+        (
+            {"head": LogisticRegression(), "features": np.zeros((50, 2))},
+            TypeError,
+            "LogisticRegression.fit takes no features: leave them out, or the head",
+        ),
+        (
+            {"head": SPHClassifier(classes=[4, 3, 2, 1, 0]), "classes": range(5)},
+            ValueError,
+            r"classes=\(0, 1, 2, 3, 4\) but the head has classes=\(4, 3, 2, 1, 0\): drop one of the two",
+        ),
+        (
+            {"head": LinearRegression()},
+            ValueError,
+            "LinearRegression does not predict classes of these labels: .* is not a class",
+        ),
+    ],
+)
+def test_what_cannot_be_audited_is_refused(change, error, message):
+    logits, labels = weak_samples(rows=50)
+    with pytest.raises(error, match=message):
+        audit(**{"logits": logits, "labels": labels} | change)
+
+
+def test_warnings_come_once_and_point_at_the_users_line():
+    logits, labels = weak_samples(rows=200)
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    for head in (small_search(), LinearDiscriminantAnalysis()):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            audit(probabilities, labels, head)
+        about = [one for one in caught if "look like probabilities" in str(one.message)]
+        assert [one.filename for one in about] == [__file__]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_warnings_are_in_the_result_once_each_even_if_python_ignores_them():
+    logits, labels = make_samples(rows=200)
+    probabilities = softmax(logits)
+    few = (labels > 0) | (np.cumsum(labels == 0) <= 5)
+    result = audit(probabilities[few], NAMES[labels[few]], small_search())
+    about_probabilities, about_few = result.warnings
+    assert about_probabilities.startswith("logits look like probabilities: ")
+    assert about_probabilities.endswith("None)) in Python, --log on the command line.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        small_search().fit(probabilities[few], NAMES[labels[few]])
+    assert [about_few] == [str(one.message) for one in caught if "Fewer than 10 labelled" in str(one.message)]
+    assert result.to_dict()["warnings"] == list(result.warnings)
+    assert str(result).splitlines()[2:4] == [f"Warning: {about_probabilities}", f"Warning: {about_few}"]
+    (about_columns,) = audit(np.roll(make_samples(home=6.0)[0], 1, axis=1), make_samples()[1], small_search()).warnings
+    assert about_columns.endswith("classes=[...] in Python, --classes on the command line.")
+
+
+def test_what_another_head_warns_of_is_raised_but_not_passed_on():
+    class Loud(LinearDiscriminantAnalysis):
+        def fit(self, X, y):
+            warnings.warn("see /home/me/secret", UserWarning, stacklevel=2)
+            return super().fit(X, y)
+
+    with pytest.warns(UserWarning, match="secret"):
+        assert audit(*weak_samples(), Loud()).warnings == ()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=__name__)  # as today, filters see where it comes from
+        warnings.filterwarnings("ignore", module="aftermax")
+        audit(*weak_samples(), Loud())
+
+
+def test_labels_in_another_order_than_the_samples_are_warned_of():
+    logits, labels = make_samples(home=4.0, rows=300)
+    shuffled = np.random.default_rng(0).permutation(labels)
+    message = (
+        r"^softmax is right on (\d+) of 300 samples, no better than chance \((\d+)\): check that labels and logits"
+    )
+    for head in (small_search(), LinearDiscriminantAnalysis()):
+        with pytest.warns(UserWarning, match=message) as caught:
+            result = audit(logits, shuffled, head)
+        assert result.warnings == (str(caught[0].message),)
+        right, chance = map(int, re.match(message, result.warnings[0]).groups())
+        assert right == np.sum(logits.argmax(axis=1) == shuffled)
+        shares = [np.bincount(some, minlength=5) / 300 for some in (logits.argmax(axis=1), shuffled)]
+        assert chance == round(300 * shares[0] @ shares[1])
+
+
+def test_the_function_is_what_the_package_gives_also_after_its_module_is_imported():
+    code = "import aftermax, aftermax._audit.run, aftermax.plots; print(callable(aftermax.audit))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+    assert aftermax.audit is audit
+
+
+def test_of_misaligned_columns_and_chance_only_the_columns_are_warned_of():
+    logits, labels = make_samples(home=6.0)[0], make_samples()[1]
+    with pytest.warns(UserWarning, match="if the columns were in another order") as caught:
+        audit(np.roll(logits, 1, axis=1), labels, LinearDiscriminantAnalysis())
+    assert len(caught) == 1

@@ -1,0 +1,97 @@
+"""RBF kernels, Nystroem centers, and ridge regression with leave-one-out scores."""
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+
+from aftermax._residual.kernel_ridge import (
+    CENTERS,
+    GAMMA,
+    RidgePath,
+    _inverse_square_root,
+    choose_centers,
+    fit_ridge,
+    rbf_kernel,
+)
+from aftermax._residual.projection import fit_projection, typical_margin
+from aftermax._residual.rbf_kernels import exp_all
+from helpers.correction_samples import samples_of
+
+ALL = slice(None, None, 1)
+
+
+def test_each_level_is_the_rbf_kernel_with_three_times_the_gamma():
+    projected = np.random.default_rng(0).normal(size=(20, 3))
+    squares = np.square(projected[:, None] - projected[None, :8]).sum(axis=2)
+    for level, exponent in enumerate((1, 3, 9)):
+        expected = np.exp(-GAMMA * exponent * squares)
+        np.testing.assert_allclose(rbf_kernel(projected, projected[:8], level), expected, rtol=1e-9)
+
+
+def test_centers_are_drawn_where_softmax_is_in_doubt():
+    logits = np.where(np.arange(4000)[:, None] % 2, [0.0, 0.0], [9.0, 0.0])
+    chosen = choose_centers(logits, np.random.default_rng(0))
+    assert len(set(chosen.tolist())) == CENTERS[-1]
+    assert np.mean(chosen % 2) > 0.8
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("penalty", [1.0, 1e-2, 1e-4])
+def test_leave_one_out_scores_are_those_of_a_regression_without_the_sample(weighted, penalty):
+    rng = np.random.default_rng(0)
+    samples = samples_of(rows=40, size=3, weights=rng.uniform(0.2, 2.0, size=40) if weighted else None)
+    design = rng.normal(size=(40, 6))
+    path = RidgePath(lambda rows: design[rows], samples, np.eye(6))
+    ours = path.leave_one_out(ALL, path.rotated(ALL), penalty)
+    labels = np.eye(3)[samples.codes]
+    for row in range(40):
+        others = np.arange(40) != row
+        model = Ridge(alpha=penalty * 40).fit(design[others], labels[others], sample_weight=samples.weights[others])
+        np.testing.assert_allclose(ours[row], model.predict(design[row : row + 1])[0], atol=1e-8)
+
+
+def test_with_every_sample_a_center_the_kernel_correction_is_kernel_ridge_regression():
+    samples = samples_of(rows=50, size=3)
+    projected = fit_projection(0, np.inf, samples.logits)([samples.logits])
+    near = rbf_kernel(projected, projected, 1)
+    path = RidgePath(lambda rows: near[rows], samples, _inverse_square_root(near))
+    ours = path.leave_one_out(ALL, path.rotated(ALL), 1e-2)
+    labels = np.eye(3)[samples.codes]
+    for row in range(0, 50, 7):
+        others = np.flatnonzero(np.arange(50) != row)
+        # An offset without a penalty: centre the kernel, as in kernel principal components.
+        centred = near - near[:, others].mean(axis=1, keepdims=True)
+        centred -= near[others].mean(axis=0) - near[np.ix_(others, others)].mean()
+        mean = labels[others].mean(axis=0)
+        model = KernelRidge(alpha=1e-2 * 50, kernel="precomputed")
+        model.fit(centred[np.ix_(others, others)], labels[others] - mean)
+        np.testing.assert_allclose(ours[row], model.predict(centred[[row]][:, others])[0] + mean, atol=1e-6)
+
+
+def test_the_penalty_is_the_one_with_the_least_leave_one_out_log_loss():
+    samples = samples_of(rows=400)
+    logits = samples.logits / typical_margin(samples.logits)
+    noise = np.random.default_rng(0).normal(size=(400, 5))
+    nothing = fit_ridge(lambda rows: noise[rows], np.eye(5), samples, logits, ALL)
+    assert np.abs(nothing.coefficients).max() < 0.05  # there is nothing to be learned
+    design = np.eye(4)[samples.codes] + 0.3 * np.random.default_rng(0).normal(size=(400, 4))
+    something = fit_ridge(lambda rows: design[rows], np.eye(4), samples, logits, ALL)
+    assert np.mean(something.leave_one_out.argmax(axis=1) == samples.codes) > 0.9
+
+
+def test_leave_one_out_scores_may_be_of_some_samples_only():
+    samples = samples_of(rows=5000)
+    projected = fit_projection(0, np.inf, samples.logits)([samples.logits])
+    logits = samples.logits / typical_margin(samples.logits)
+    every = fit_ridge(lambda rows: projected[rows], np.eye(4), samples, logits, ALL)
+    third = fit_ridge(lambda rows: projected[rows], np.eye(4), samples, logits, slice(None, None, 3))
+    np.testing.assert_array_equal(every.coefficients, third.coefficients)
+    np.testing.assert_allclose(every.leave_one_out[::3], third.leave_one_out, rtol=1e-12)
+
+
+def test_the_written_out_exponential_is_numpys():
+    values = np.concatenate([-np.geomspace(1e-12, 699, 5_001), [0.0, -1e6]])
+    expected, shifted = np.exp(np.maximum(values, -700)), np.empty_like(values)
+    exp_all(values, shifted, shifted.view(np.int64))
+    np.testing.assert_allclose(values, expected, rtol=2e-14)

@@ -1,0 +1,43 @@
+"""Half-whitened principal components."""
+
+import numpy as np
+import pytest
+
+from aftermax._residual.projection import clip_below_max, fit_projection, typical_margin
+from helpers.samples import make_samples
+
+
+def projected_of(values):
+    return fit_projection(0, np.inf, values)([values])
+
+
+def test_projected_samples_have_mean_square_one_and_do_not_depend_on_the_scale():
+    logits, _ = make_samples(rows=500)
+    projected = projected_of(logits)
+    assert np.square(projected).sum(axis=1).mean() == pytest.approx(1.0)
+    np.testing.assert_allclose(np.abs(projected_of(1000 * logits)), np.abs(projected), rtol=1e-8)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_few_or_equal_samples_are_projected_to_finite_values(rows):
+    for inputs in (np.random.default_rng(0).normal(size=(rows, 7)), np.ones((rows, 7))):
+        assert np.isfinite(projected_of(inputs)).all()
+
+
+def test_of_many_dimensions_the_principal_ones_are_kept():
+    inputs = np.random.default_rng(0).normal(size=(300, 400))
+    assert projected_of(inputs).shape == (300, 100)
+
+
+def test_a_masked_class_is_low_and_not_an_outlier():
+    logits = np.array([[3.0, 1.0, -1e4], [0.0, -1.0, -2.0]])
+    np.testing.assert_array_equal(clip_below_max(logits, 5.0), [[3.0, 1.0, -2.0], [0.0, -1.0, -2.0]])
+    assert typical_margin(np.array([[3.0, 1.0, 0.0], [2.0, 1.0, -1e4], [9.0, 8.0, 0.0]])) == 1.0
+
+
+def test_components_are_uncorrelated_and_half_whitened():
+    """With many samples, shrinkage vanishes: the variances of z are the square roots of the principal variances."""
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(200_000, 3)) * [4.0, 2.0, 1.0]
+    covariance = np.cov(projected_of(inputs).T)
+    np.testing.assert_allclose(covariance / covariance[0, 0], np.diag([1.0, 2.0, 4.0]), atol=0.03)

@@ -1,0 +1,26 @@
+"""Warnings about an accuracy that is no better than chance."""
+
+import warnings
+
+import numpy as np
+
+from aftermax._utils.chance import warn_if_by_chance
+
+
+def by_chance(softmax, predicted, codes, n_classes=4):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_if_by_chance(softmax, predicted, codes, n_classes)
+    return len(caught)
+
+
+def test_a_warning_comes_only_where_neither_is_better_than_chance():
+    rng = np.random.default_rng(0)
+    draws = [rng.choice(4, p=[0.7, 0.1, 0.1, 0.1], size=(3, 200)) for _ in range(300)]
+    assert 0.96 < np.mean([by_chance(*draw) for draw in draws]) <= 1
+    softmax, predicted, codes = draws[0]
+    some_right = np.where(np.arange(200) % 3 == 0, codes, softmax)
+    assert by_chance(some_right, predicted, codes) == 0
+    assert by_chance(softmax, some_right, codes) == 0  # the head shows that labels and samples are in the same order
+    assert by_chance(np.zeros(200, dtype=int), np.zeros(200, dtype=int), codes) == 1
+    assert by_chance(softmax[:49], predicted[:49], codes[:49]) == 0  # too few samples
