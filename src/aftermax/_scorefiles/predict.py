@@ -107,7 +107,7 @@ def without_column_names(head: Any) -> Any:
 @contextmanager
 def open_for_head(head: Any, source: str, options: ReadOptions) -> Iterator[ScoreFile]:
     """Open a score file that has the columns that the head was fitted on, and at least one row."""
-    width = getattr(head, "features_width_", getattr(head, "_width", None))
+    width = head.features_width_
     if width is None and options.features is not None:
         raise ValueError("This head was fitted without features: leave --features out.")
     classes = tuple(labels_to_text(head.classes_).tolist())
