@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax import AutoHead, SPHClassifierCV
 from aftermax._utils.files import write_atomically, write_text
 from aftermax._utils.paired_tests import relative_gain, wins_and_losses
 from aftermax._utils.text import percent, signed
+from aftermax.auto.head import AutoHead
 from aftermax.data import SHIPPED, Scores, load_vmnist
+from aftermax.sph.classifier_cv import SPHClassifierCV
 
 
 class NetworkResult(NamedTuple):

@@ -20,8 +20,10 @@ from aftermax._cli.options import (
 from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
 
 if TYPE_CHECKING:
-    from aftermax import Audit, AutoHead, SPHClassifierCV
+    from aftermax._audit.result import Audit
     from aftermax._scorefiles import LabelledScores
+    from aftermax.auto.head import AutoHead
+    from aftermax.sph.classifier_cv import SPHClassifierCV
 
 
 @with_option_groups
@@ -72,7 +74,7 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     options = replace(file.read_options(file.labels), classes=split_names(file.classes), with_features=with_features)
     samples = read_scores(str(scores), options)
 
-    from aftermax import audit
+    from aftermax._audit.run import audit
 
     announce_compilation()
     result = audit(
@@ -87,7 +89,8 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
 
 
 def _estimator(head: HeadOptions) -> AutoHead | SPHClassifierCV:
-    from aftermax import AutoHead, SPHClassifierCV
+    from aftermax.auto.head import AutoHead
+    from aftermax.sph.classifier_cv import SPHClassifierCV
 
     jobs = head.jobs or -1
     if head.head is HeadName.sph:

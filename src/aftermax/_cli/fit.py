@@ -13,7 +13,7 @@ from aftermax._cli.options import HeadOptions, Json, LabelledFileOptions, Scores
 from aftermax._cli.output import check_output, print_json, print_message
 
 if TYPE_CHECKING:
-    from aftermax import Audit
+    from aftermax._audit.result import Audit
     from aftermax._scorefiles import LabelledScores
     from aftermax.storage.head_files import FittedOn
 

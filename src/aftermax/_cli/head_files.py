@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from aftermax._utils.files import existing_file
 
 if TYPE_CHECKING:
-    from aftermax import AutoHead, SPHClassifier, SPHClassifierCV
     from aftermax._scorefiles import ReadOptions
+    from aftermax.auto.head import AutoHead
+    from aftermax.sph.classifier import SPHClassifier
+    from aftermax.sph.classifier_cv import SPHClassifierCV
     from aftermax.storage.head_files import FittedOn
 
 
