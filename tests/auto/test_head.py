@@ -259,9 +259,9 @@ def test_features_must_come_with_the_rows_if_they_came_with_fit():
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (np.ones((10, 3)), "features have 10 rows but logits have 60"),
+        (np.ones((10, 3)), "features have 10 samples but logits have 60"),
         (np.ones(60), r"features have shape \(60,\)"),
-        (np.ones((60, 2, 2)), "flattened first"),
+        (np.ones((60, 2, 2)), "Flatten a layer"),
         (np.full((60, 2), np.nan), "features contain nan at row 0, column 0"),
         (np.full((60, 2), "a"), "features are of type"),
     ],
@@ -314,7 +314,7 @@ def test_rows_of_no_weight_are_as_good_as_absent(class_weight):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\) but there are 60 rows"),
+        ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\) but there are 60 samples"),
         ({"sample_weight": np.full(60, -1.0)}, "sample_weight holds -1.0 at row 0"),
         ({"sample_weight": np.full(60, np.inf)}, "sample_weight holds inf at row 0"),
         ({"sample_weight": np.zeros(60)}, "sample_weight is zero everywhere"),
@@ -421,8 +421,8 @@ def test_labels_may_be_words_and_columns_may_have_headings(fitted):
     ("change", "message"),
     [
         (lambda logits, labels: (np.where(np.arange(60)[:, None] == 7, np.nan, logits), labels), "NaN at row 7"),
-        (lambda logits, labels: (logits[:0], labels[:0]), "no rows"),
-        (lambda logits, labels: (logits, labels[:-1]), "60 rows but there are 59 labels"),
+        (lambda logits, labels: (logits[:0], labels[:0]), "no samples"),
+        (lambda logits, labels: (logits, labels[:-1]), "60 samples but there are 59 labels"),
         (lambda logits, labels: (logits, np.zeros(60, dtype=int)), "one class only"),
         (lambda logits, labels: (logits[:, :1], labels), "1 column"),
         (lambda logits, labels: (logits, labels + 10 * (labels == 2) + 0.5), "Unknown label type"),

@@ -1,6 +1,7 @@
-"""collect_logits: a real network's logits, features and labels in step, and the network as it was before."""
+"""collect_logits: logits, features and labels of a real network, which is left as it was."""
 
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ TRAINED_ON = 300
 
 
 class Network(nn.Module):
-    """With dropout and batch normalisation, which answer otherwise in training; the last layer's name is fc."""
+    """With dropout and batch normalization, which behave differently in training. The last layer is fc."""
 
     def __init__(self):
         super().__init__()
@@ -62,7 +63,7 @@ def unseen(digits):
 
 @pytest.fixture(scope="module")
 def expected(trained, unseen):
-    """Logits and last hidden layer by hand."""
+    """Logits and last hidden layer, computed by hand."""
     trained.eval()
     with torch.no_grad():
         hidden = trained.hidden(trained.body(unseen[0])).relu()
@@ -81,64 +82,64 @@ def close(one, other):
 
 
 def test_from_a_model_to_a_head_on_top_of_it(network, unseen, expected):
-    rows = collect_logits(network, loader(*unseen))
-    close(rows.logits, expected[0])
-    assert rows.logits.dtype == np.float32
-    np.testing.assert_array_equal(rows.labels, unseen[1])
-    assert rows.features is None
-    head = AutoHead(cv=2).fit(rows.logits[:500], rows.labels[:500])
-    shipped = nn.Sequential(network.eval(), Head.from_fitted(head))
+    collected = collect_logits(network, loader(*unseen))
+    close(collected.logits, expected[0])
+    assert collected.logits.dtype == np.float32
+    np.testing.assert_array_equal(collected.labels, unseen[1])
+    assert collected.features is None
+    head = AutoHead(cv=2).fit(collected.logits[:500], collected.labels[:500])
+    model = nn.Sequential(network.eval(), Head.from_fitted(head))
     with torch.inference_mode():
-        answers = shipped(unseen[0]).argmax(dim=1).numpy()
-    assert np.mean(answers == head.predict(rows.logits)) > 0.999  # batches of another size are rounded otherwise
+        columns = model(unseen[0]).argmax(dim=1).numpy()
+    assert np.mean(columns == head.predict(collected.logits)) > 0.999  # batches of another size round differently
 
 
-def test_labels_stay_in_step_when_the_loader_shuffles(network, unseen):
-    plain, shuffled = (collect_logits(network, loader(*unseen, shuffle=shuffle)) for shuffle in (False, True))
-    assert not np.array_equal(plain.labels, shuffled.labels)
+def test_labels_belong_to_the_logits_when_the_loader_shuffles(network, unseen):
+    ordered, shuffled = (collect_logits(network, loader(*unseen, shuffle=shuffle)) for shuffle in (False, True))
+    assert not np.array_equal(ordered.labels, shuffled.labels)
     for label in range(10):
-        one, other = (np.sort(rows.logits[rows.labels == label], axis=0) for rows in (plain, shuffled))
+        one, other = (np.sort(some.logits[some.labels == label], axis=0) for some in (ordered, shuffled))
         close(one, other)
 
 
-def test_rows_without_labels_are_collected_too(network, unseen, expected):
+def test_samples_without_labels_are_collected(network, unseen, expected):
     for batches in (loader(unseen[0]), unseen[0].split(500), [unseen[0].numpy()]):
-        rows = collect_logits(network, batches)
-        close(rows.logits, expected[0])
-        assert rows.labels is None
+        collected = collect_logits(network, batches)
+        close(collected.logits, expected[0])
+        assert collected.labels is None
 
 
-def test_labels_may_be_words_and_a_column(network, unseen):
-    words = np.array([f"digit {label}" for label in unseen[1]])
-    batches = [(unseen[0][:700], tuple(words[:700])), (unseen[0][700:], list(words[700:]))]
-    np.testing.assert_array_equal(collect_logits(network, batches).labels, words)
+def test_labels_may_be_strings_or_a_column(network, unseen):
+    names = np.array([f"digit {label}" for label in unseen[1]])
+    batches = [(unseen[0][:700], tuple(names[:700])), (unseen[0][700:], list(names[700:]))]
+    np.testing.assert_array_equal(collect_logits(network, batches).labels, names)
     np.testing.assert_array_equal(collect_logits(network, loader(unseen[0], unseen[1][:, None])).labels, unseen[1])
 
 
-def test_features_are_what_a_layer_gives(network, unseen, expected):
-    rows = collect_logits(network, loader(*unseen), layer="drop")
-    close(rows.features, expected[1])
+def test_features_are_the_output_of_a_layer(network, unseen, expected):
+    collected = collect_logits(network, loader(*unseen), layer="drop")
+    close(collected.features, expected[1])
     assert collect_logits(network, loader(*unseen), layer="body.0").features.shape == (len(unseen[1]), 8 * 6 * 6)
 
 
-def test_features_of_the_last_layer_are_what_it_takes(network, unseen, expected):
+def test_features_of_the_last_layer_are_its_input(network, unseen, expected):
     close(collect_logits(network, loader(*unseen), layer="fc").features, expected[1])
 
 
-def test_features_are_taken_before_the_next_layer_works_in_place(network, unseen):
+def test_features_are_recorded_before_the_next_layer_works_in_place(network, unseen):
     features = collect_logits(network, loader(*unseen), layer="hidden").features
     assert (features < 0).any()
 
 
-def test_double_precision_is_kept_and_half_becomes_float32(unseen):
+def test_float64_is_kept_and_half_precision_becomes_float32(unseen):
     images = unseen[0].flatten(1)
-    for given, kept in ((torch.float64, np.float64), (torch.bfloat16, np.float32), (torch.float16, np.float32)):
-        network = nn.Sequential(nn.Linear(64, 5), nn.Linear(5, 10)).to(given)
-        rows = collect_logits(network, loader(images.to(given)), layer="1")
-        assert rows.logits.dtype == rows.features.dtype == kept
+    for dtype, kept in ((torch.float64, np.float64), (torch.bfloat16, np.float32), (torch.float16, np.float32)):
+        network = nn.Sequential(nn.Linear(64, 5), nn.Linear(5, 10)).to(dtype)
+        collected = collect_logits(network, loader(images.to(dtype)), layer="1")
+        assert collected.logits.dtype == collected.features.dtype == kept
 
 
-# ---- models and batches as they come ---------------------------------------------------------------------------------
+# ---- kinds of models and batches -------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -147,7 +148,7 @@ class Output:
 
 
 class Wrapped(nn.Module):
-    """Takes and gives as Hugging Face's models do."""
+    """With inputs and outputs as models of Hugging Face have them."""
 
     def __init__(self, network, output=Output):
         super().__init__()
@@ -157,25 +158,27 @@ class Wrapped(nn.Module):
         return self.output(self.network(pixel_values * scale))
 
 
-def test_models_and_batches_in_the_manner_of_hugging_face(network, unseen, expected):
+def test_models_and_batches_of_hugging_face(network, unseen, expected):
     images, labels = unseen
     for name in ("labels", "label"):
         batches = [{"pixel_values": images / 2, "scale": torch.tensor(2.0), name: labels}]
         for output in (Output, lambda logits: {"logits": logits}):
-            rows = collect_logits(Wrapped(network, output), batches)
-            close(rows.logits, expected[0])
-            np.testing.assert_array_equal(rows.labels, labels)
-    close(collect_logits(network, [{"image": images, "label": labels}]).logits, expected[0])  # whatever its name
+            collected = collect_logits(Wrapped(network, output), batches)
+            close(collected.logits, expected[0])
+            np.testing.assert_array_equal(collected.labels, labels)
+    close(
+        collect_logits(network, [{"image": images, "label": labels}]).logits, expected[0]
+    )  # a single input may have any name
 
 
 def test_several_inputs_are_several_arguments(network, unseen, expected):
-    rows = collect_logits(Wrapped(network), [((unseen[0] / 2, torch.tensor(2.0)), unseen[1])])
-    close(rows.logits, expected[0])
+    collected = collect_logits(Wrapped(network), [((unseen[0] / 2, torch.tensor(2.0)), unseen[1])])
+    close(collected.logits, expected[0])
 
 
-def test_inputs_go_where_the_model_is(network):
-    """The meta device computes nothing, but it knows what is there and what is not."""
-    moved = []
+def test_inputs_are_moved_to_the_device_of_the_model(network):
+    """On the meta device, which computes nothing."""
+    devices = []
 
     class Spy(nn.Module):
         def __init__(self, *values):
@@ -183,13 +186,13 @@ def test_inputs_go_where_the_model_is(network):
             self.values = nn.ParameterList(values)
 
         def forward(self, images):
-            moved.append(images.device.type)
+            devices.append(images.device.type)
             return torch.zeros(len(images), 3)
 
     collect_logits(Spy(nn.Parameter(torch.zeros(1, device="meta"))), [torch.zeros(4, 2)])
     collect_logits(Spy(), [torch.zeros(4, 2)], device="meta")
     collect_logits(Spy(), [torch.zeros(4, 2)])
-    assert moved == ["meta", "meta", "cpu"]
+    assert devices == ["meta", "meta", "cpu"]
 
 
 class Stream(IterableDataset):
@@ -207,9 +210,9 @@ def test_a_loader_needs_no_length(network, unseen, expected, monkeypatch):
     assert "Running the model: 1 done" in sys.stderr.getvalue()
 
 
-def test_a_progress_bar_is_shown_when_asked_for(network, unseen, monkeypatch):
+def test_a_progress_bar_is_shown_on_request(network, unseen, monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    collect_logits(network, loader(*unseen))
+    collect_logits(network, loader(*unseen), progress=False)
     assert not sys.stderr.getvalue()
     collect_logits(network, loader(*unseen), progress=True)
     assert "Running the model ━" in sys.stderr.getvalue()
@@ -222,22 +225,20 @@ def state_of(network):
     return {name: values.clone() for name, values in network.state_dict().items()}
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_the_model_is_as_it_was_also_after_an_error(network, unseen, fails):
-    network.body[1].eval()  # a frozen normalisation in a model that is trained
+@pytest.mark.parametrize(
+    ("last_batches", "outcome"), [([], nullcontext()), ([torch.zeros(3, 4)], pytest.raises(RuntimeError))]
+)
+def test_the_model_is_as_it_was_also_after_an_error(network, unseen, last_batches, outcome):
+    network.body[1].eval()  # a frozen normalization layer in a model in training mode
     modes = [module.training for module in network.modules()]
     assert True in modes
     assert False in modes
     before = state_of(network)
-    batches = [*loader(*unseen), *([torch.zeros(3, 4)] if fails else [])]
-    if fails:
-        with pytest.raises(RuntimeError):
-            collect_logits(network, batches, layer="fc")
-    else:
-        collect_logits(network, batches, layer="fc")
+    with outcome:
+        collect_logits(network, [*loader(*unseen), *last_batches], layer="fc")
     assert [module.training for module in network.modules()] == modes
     assert all(torch.equal(values, before[name]) for name, values in network.state_dict().items())
-    assert not network.fc._forward_hooks
+    assert not vars(network.fc)["_forward_hooks"]
     assert torch.is_grad_enabled()
     assert not torch.is_inference_mode_enabled()
 
@@ -245,8 +246,8 @@ def test_the_model_is_as_it_was_also_after_an_error(network, unseen, fails):
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
-def gives(output):
-    """A model that says this of any two rows."""
+def model_returning(output):
+    """A model with this output for any two samples."""
 
     class Constant(nn.Module):
         def __init__(self):
@@ -261,7 +262,7 @@ def gives(output):
     return Constant()
 
 
-def test_a_model_that_ends_in_softmax_is_warned_about(network, unseen):
+def test_a_model_that_ends_in_softmax_gives_a_warning(network, unseen):
     with pytest.warns(UserWarning, match="logits look like probabilities") as caught:
         collect_logits(nn.Sequential(network, nn.Softmax(dim=1)), loader(*unseen))
     assert caught[0].filename == __file__
@@ -270,32 +271,45 @@ def test_a_model_that_ends_in_softmax_is_warned_about(network, unseen):
 @pytest.mark.parametrize(
     ("output", "error", "message"),
     [
-        (torch.zeros(2, 7, 3), ValueError, r"logits of shape \(2, 7, 3\).*one row for each labelled thing"),
+        (torch.zeros(2, 7, 3), ValueError, r"logits of shape \(2, 7, 3\).*one vector of logits per label"),
         (torch.zeros(2), ValueError, r"logits of shape \(2,\).*torch.stack\(\[-z / 2, z / 2\], dim=1\)"),
+        (torch.zeros(2), ValueError, r"If the loader yields single samples, pass batches: a DataLoader, or \[inputs\]"),
         (torch.zeros(2, 1), ValueError, "logits have 1 column"),
         ((torch.zeros(2, 3), None), TypeError, "returned a tuple: wrap it in a module that returns its logits"),
-        (torch.zeros(3, 3), ValueError, r"Batch 0 has labels of shape \(2,\) but 3 rows of logits: pass one for each"),
+        (
+            torch.zeros(3, 3),
+            ValueError,
+            r"Batch 0 has labels of shape \(2,\), but logits of 3 samples: pass one label per",
+        ),
     ],
 )
-def test_outputs_that_are_no_logits_are_refused(output, error, message):
+def test_outputs_that_are_not_logits_are_refused(output, error, message):
     with pytest.raises(error, match=message):
-        collect_logits(gives(output), [(torch.zeros(2, 4), torch.zeros(2))])
+        collect_logits(model_returning(output), [(torch.zeros(2, 4), torch.zeros(2))])
 
 
 @pytest.mark.parametrize(
     ("batches", "error", "message"),
     [
-        ([], ValueError, "The loader gave no batches"),
-        ([torch.zeros(0, 4)], ValueError, "logits have no rows"),
-        ([(torch.zeros(2, 4), [1, 2], "more")], TypeError, "Batch 0 is a tuple of 3: .*for x, y, _ in loader"),
+        ([], ValueError, "The loader has no batches"),
+        ([torch.zeros(0, 4)], ValueError, "logits have no "),
+        ([(torch.zeros(2, 4), [1, 2], "more")], TypeError, "Batch 0 is a tuple of length 3: .*for x, y, _ in loader"),
         (["text"], TypeError, "Batch 0 is a str"),
         ([(torch.zeros(2, 4), torch.eye(2))], ValueError, r"labels of shape \(2, 2\).*labels.argmax\(dim=1\)"),
         ([(torch.zeros(2, 4), [1, 0]), (torch.zeros(2, 4), [1])], ValueError, r"Batch 1 has labels of shape \(1,\)"),
-        ([(torch.zeros(2, 4), [1, 0]), torch.zeros(2, 4)], ValueError, "batch 1 some batches have labels and some"),
-        ([torch.zeros(2, 4), (torch.zeros(2, 4), [1, 0])], ValueError, "batch 1 some batches have labels and some"),
+        (
+            [(torch.zeros(2, 4), [1, 0]), torch.zeros(2, 4)],
+            ValueError,
+            "batch 1, some batches have labels and some do not",
+        ),
+        (
+            [torch.zeros(2, 4), (torch.zeros(2, 4), [1, 0])],
+            ValueError,
+            "batch 1, some batches have labels and some do not",
+        ),
     ],
 )
-def test_batches_that_cannot_be_understood_are_refused(batches, error, message):
+def test_batches_of_unknown_form_are_refused(batches, error, message):
     with pytest.raises(error, match=message):
         collect_logits(nn.Linear(4, 3), batches)
 
@@ -303,37 +317,37 @@ def test_batches_that_cannot_be_understood_are_refused(batches, error, message):
 @pytest.mark.parametrize(
     ("layer", "message"),
     [
-        ("twise", "no layer 'twise'; it has 'twice', for instance. Choose among the names of model.named_modules"),
-        ("", "no layer ''; it has 'twice', 'never', 'pair', for instance"),
-        ("twice", "called layer 'twice' 2 times for one batch: name one that it calls once"),
+        ("twise", "no layer 'twise'; it has, for example, 'twice'. Choose a name from model.named_modules"),
+        ("", "no layer ''; it has, for example, 'twice', 'never', 'pair'"),
+        ("twice", "called layer 'twice' 2 times for one batch: choose a layer that it calls once"),
         ("never", "called layer 'never' 0 times"),
-        ("pair", "Layer 'pair' gives tuple for 2 rows"),
+        ("pair", "Layer 'pair' returned features of type tuple for 2 samples"),
     ],
 )
-def test_layers_that_give_no_features_are_refused(layer, message):
+def test_layers_without_features_are_refused(layer, message):
     with pytest.raises(ValueError, match=message):
-        collect_logits(gives(torch.zeros(2, 3)), [torch.zeros(2, 4)], layer=layer)
+        collect_logits(model_returning(torch.zeros(2, 3)), [torch.zeros(2, 4)], layer=layer)
 
 
-def test_a_layer_that_is_not_named_is_refused(network):
-    for layer, named in (
-        (network.fc, "a Linear: pass its name, layer='fc'"),
-        (nn.ReLU(), "name, as in model.named_mod"),
+def test_a_layer_must_be_given_by_name(network):
+    for layer, message in (
+        (network.fc, "got Linear: pass the layer's name, layer='fc'"),
+        (nn.ReLU(), "got ReLU: pass the layer's name, as in model.named_modules"),
     ):
-        with pytest.raises(TypeError, match=f"layer is .*{named}"):
+        with pytest.raises(TypeError, match=f"layer must be a string, {message}"):
             collect_logits(network, [], layer=layer)
-    with pytest.raises(TypeError, match="layer is a int: pass its name, layer='0'"):
+    with pytest.raises(TypeError, match="layer must be a string, got int: pass the layer's name, layer='0'"):
         collect_logits(nn.Sequential(nn.Linear(4, 3)), [], layer=0)
 
 
 def test_a_dataset_in_place_of_a_loader_is_refused(network, unseen):
     with pytest.raises(
         TypeError,
-        match=r"loader is a TensorDataset, which gives single rows: pass torch.utils.data.DataLoader\(dataset",
+        match=r"loader is a TensorDataset, which yields single samples: pass torch.utils.data.DataLoader\(dataset",
     ):
         collect_logits(network, TensorDataset(*unseen))
     batches = Stream([unseen[0][:5]], [unseen[1][:5]])
-    assert collect_logits(network, batches).logits.shape == (5, 10)  # one that gives batches will do
+    assert collect_logits(network, batches).logits.shape == (5, 10)  # an iterable dataset may yield batches
 
 
 def test_batches_of_different_widths_are_refused():
@@ -346,12 +360,12 @@ def test_batches_of_different_widths_are_refused():
         collect_logits(model, batches, layer="0")
 
 
-def test_what_is_no_module_is_refused():
-    with pytest.raises(TypeError, match=r"model is a function: pass a torch\.nn\.Module"):
+def test_a_model_that_is_not_a_module_is_refused():
+    with pytest.raises(TypeError, match=r"model must be a torch\.nn\.Module, got function"):
         collect_logits(lambda values: values, [torch.zeros(2, 4)])
 
 
-def test_it_can_be_unpacked():
+def test_the_result_can_be_unpacked():
     logits, labels, features = collect_logits(nn.Linear(4, 3), [(torch.zeros(2, 4), [0, 1])])
     assert logits.shape == (2, 3)
     assert labels.tolist() == [0, 1]

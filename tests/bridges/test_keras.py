@@ -1,4 +1,4 @@
-"""Keras: heads as layers against the Python head, row by row, in models that are saved and loaded."""
+"""Keras: heads as layers against the Python head, sample by sample, in models that are saved and loaded."""
 
 import json
 import os
@@ -9,47 +9,37 @@ import zipfile
 import keras
 import numpy as np
 import pytest
-import torch
 from sklearn.exceptions import NotFittedError
 
 from aftermax import AutoHead, SPHClassifier
 from aftermax.bridges import keras as bridge
 from aftermax.bridges.keras import Head
-from helpers.bridge_heads import KINDS, WORDS, fitted, inputs_of, many_rows, scores
+from helpers.bridge_heads import CLASS_NAMES, KINDS, fitted, inputs_of, many_samples, scores
 
-# Keras's own way from torch to numpy.
+# Keras itself converts from torch to numpy in this way.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
-SOME = 2_000
-BATCH = 2_000
-MANY = ("vetoes", "power 1.5", "combination", "features")  # kinds that are tried on all rows
+FEW = 2_000
+ON_MANY_SAMPLES = ("vetoes", "power 1.5", "combination", "features")  # the kinds with steps of their own
 
 
-def given(inputs):
+def as_one(inputs):
     """Inputs as Keras takes them: one array, or a list of two."""
     return inputs[0] if len(inputs) == 1 else list(inputs)
 
 
-def said(head, inputs):
-    return keras.ops.convert_to_numpy(head(given(inputs)))
+def output(head, inputs):
+    return keras.ops.convert_to_numpy(head(as_one(inputs)))
 
 
 def model_of(head, inputs):
-    """A network of the head alone."""
-    entries = given([keras.Input((values.shape[1],)) for values in inputs])
+    """A model of the head alone."""
+    entries = as_one([keras.Input((values.shape[1],)) for values in inputs])
     return keras.Model(entries, head(entries))
 
 
-def logs_of(model, inputs):
-    return model.predict(given(inputs), batch_size=BATCH, verbose=0)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+def log_probabilities(model, inputs):
+    return model.predict(as_one(inputs), batch_size=2_000, verbose=0)
 
 
 @pytest.fixture(autouse=True)
@@ -58,50 +48,63 @@ def _forget_models():
     keras.backend.clear_session()
 
 
-# ---- the same answers ------------------------------------------------------------------------------------------------
+# ---- predictions -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "rows"), [(kind, None if kind in MANY else SOME) for kind in KINDS])
-def test_a_hundred_thousand_rows_are_answered_as_in_python(kind, rows):
-    python, inputs = fitted(kind), inputs_of(kind, rows)
-    logs = logs_of(model_of(Head.from_fitted(python), inputs), inputs)
-    assert logs.dtype == np.float64
-    np.testing.assert_array_equal(python.classes_[logs.argmax(axis=1)], python.predict(*inputs))
-    np.testing.assert_allclose(np.exp(logs), python.predict_proba(*inputs), rtol=1e-9, atol=1e-12)
+def assert_predicts_as_in_python(kind, n_samples):
+    python, inputs = fitted(kind), inputs_of(kind, n_samples)
+    log_proba = log_probabilities(model_of(Head.from_fitted(python), inputs), inputs)
+    assert log_proba.dtype == np.float64
+    np.testing.assert_array_equal(python.classes_[log_proba.argmax(axis=1)], python.predict(*inputs))
+    np.testing.assert_allclose(np.exp(log_proba), python.predict_proba(*inputs), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_float32_rows_within_rounding_may_change_and_no_others(kind):
-    inputs = inputs_of(kind, SOME)
+def test_a_head_of_any_kind_predicts_as_in_python(kind):
+    assert_predicts_as_in_python(kind, 5_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ON_MANY_SAMPLES)
+def test_many_samples_are_predicted_as_in_python(kind):
+    assert_predicts_as_in_python(kind, 100_000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_float32_few_predictions_change(kind):
+    inputs = inputs_of(kind, FEW)
     head = Head.from_fitted(fitted(kind), dtype="float32")
-    logs = said(head, inputs)
-    assert logs.dtype == np.float32
-    assert np.mean(head.classes[logs.argmax(axis=1)] != fitted(kind).predict(*inputs)) < 0.002
+    log_proba = output(head, inputs)
+    assert log_proba.dtype == np.float32
+    assert np.mean(head.classes[log_proba.argmax(axis=1)] != fitted(kind).predict(*inputs)) < 0.002
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
-def test_logits_of_any_precision_are_answered_as_in_python(dtype):
-    logits = keras.ops.cast(many_rows()[0][:SOME], dtype)
+def test_logits_of_any_precision_have_the_python_heads_predictions(dtype):
+    logits = keras.ops.cast(many_samples()[0][:FEW], dtype)
     expected = fitted("vetoes").predict(keras.ops.convert_to_numpy(keras.ops.cast(logits, "float64")))
-    np.testing.assert_array_equal(said(Head.from_fitted(fitted("vetoes")), [logits]).argmax(axis=1), expected)
+    np.testing.assert_array_equal(output(Head.from_fitted(fitted("vetoes")), [logits]).argmax(axis=1), expected)
 
 
-def test_a_backend_without_float64_has_its_answers_lifted_as_float32_needs_it(monkeypatch):
+def test_the_predicted_class_has_the_largest_output_on_a_backend_without_float64(monkeypatch):
     """Found on JAX without x64: the largest log-probability was shared, and argmax took the first."""
-    seen, cast = [], bridge.ops.cast
-    monkeypatch.setattr(bridge.ops, "cast", lambda value, kind: cast(value, "float32" if kind == "float64" else kind))
-    monkeypatch.setattr(bridge, "tell", lambda *told: (seen.append(told[1].step), told[3][0]))
-    Head.from_fitted(fitted("vetoes"))(many_rows()[0][:5])
-    assert seen == [np.finfo(np.float32).eps]
+    cast = bridge.ops.cast
+    monkeypatch.setattr(
+        bridge.ops, "cast", lambda value, dtype: cast(value, "float32" if dtype == "float64" else dtype)
+    )
+    nearly_tied = 1e-20 * np.eye(10)
+    log_proba = output(Head.from_fitted(fitted("softmax")), [nearly_tied])
+    assert log_proba.dtype == np.float32
+    np.testing.assert_array_equal(log_proba.argmax(axis=1), np.arange(10))
 
 
-def test_whole_numbers_are_logits_too():
-    logits = np.round(many_rows()[0][:SOME]).astype(int)
-    logs = said(Head.from_fitted(fitted("vetoes")), [logits])
-    np.testing.assert_array_equal(logs.argmax(axis=1), fitted("vetoes").predict(logits))
+def test_logits_can_be_integers():
+    logits = np.round(many_samples()[0][:FEW]).astype(int)
+    columns = output(Head.from_fitted(fitted("vetoes")), [logits]).argmax(axis=1)
+    np.testing.assert_array_equal(columns, fitted("vetoes").predict(logits))
 
 
-def test_a_model_of_low_precision_leaves_the_head_its_own():
+def test_the_dtype_policy_of_the_model_has_no_effect():
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
@@ -115,17 +118,17 @@ def test_a_model_of_low_precision_leaves_the_head_its_own():
 # ---- as a layer ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["vetoes", "power 1.5", "class without rows", "combination", "softmax", "features"])
-def test_a_saved_model_answers_the_same_when_it_is_loaded(kind, tmp_path):
-    inputs = inputs_of(kind, SOME)
+@pytest.mark.parametrize("kind", ["vetoes", "power 1.5", "class without samples", "combination", "softmax", "features"])
+def test_a_saved_and_loaded_model_predicts_the_same(kind, tmp_path):
+    inputs = inputs_of(kind, FEW)
     model = model_of(Head.from_fitted(fitted(kind), name="head"), inputs)
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(logs_of(loaded, inputs), logs_of(model, inputs))
+    np.testing.assert_array_equal(log_probabilities(loaded, inputs), log_probabilities(model, inputs))
     np.testing.assert_array_equal(loaded.get_layer("head").classes, fitted(kind).classes_)
 
 
-def test_a_model_is_loaded_in_a_process_that_has_seen_no_fitted_head(tmp_path):
+def test_a_model_is_loaded_in_another_process(tmp_path):
     inputs = inputs_of("combination", 50)
     model = model_of(Head.from_fitted(fitted("combination")), inputs)
     model.save(tmp_path / "model.keras")
@@ -133,8 +136,8 @@ def test_a_model_is_loaded_in_a_process_that_has_seen_no_fitted_head(tmp_path):
     code = (
         "import keras, numpy, aftermax.bridges.keras\n"
         "model = keras.models.load_model('model.keras')\n"
-        "answers = model.predict(numpy.load('logits.npy'), verbose=0).argmax(axis=1)\n"
-        "print(*model.layers[-1].classes[answers])"
+        "columns = model.predict(numpy.load('logits.npy'), verbose=0).argmax(axis=1)\n"
+        "print(*model.layers[-1].classes[columns])"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, env=os.environ
@@ -142,7 +145,7 @@ def test_a_model_is_loaded_in_a_process_that_has_seen_no_fitted_head(tmp_path):
     assert ran.stdout.split() == fitted("combination").predict(*inputs).tolist()
 
 
-def test_a_network_with_its_head_is_one_model(tmp_path):
+def test_a_network_and_its_head_are_saved_as_one_model(tmp_path):
     images = keras.Input((10,))
     hidden = keras.layers.Dense(10, activation="tanh", kernel_initializer="identity")(images)
     logits = keras.layers.Dense(10, kernel_initializer="identity")(hidden)
@@ -152,11 +155,11 @@ def test_a_network_with_its_head_is_one_model(tmp_path):
     model = keras.Model(images, Head.from_fitted(python)([logits, hidden]))
     assert model.output.shape == (None, 10)
     assert model.output.dtype == "float64"
-    answers = model.predict(values, verbose=0).argmax(axis=1)
-    np.testing.assert_array_equal(answers, python.predict(*parts))
+    columns = model.predict(values, verbose=0).argmax(axis=1)
+    np.testing.assert_array_equal(columns, python.predict(*parts))
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(loaded.predict(values, verbose=0).argmax(axis=1), answers)
+    np.testing.assert_array_equal(loaded.predict(values, verbose=0).argmax(axis=1), columns)
 
 
 def test_there_is_nothing_to_train():
@@ -165,33 +168,33 @@ def test_there_is_nothing_to_train():
     assert len(head.non_trainable_weights) == len(head.weights) > 0
     model = keras.Sequential([keras.Input((10,)), keras.layers.Dense(10), head])
     before = [keras.ops.convert_to_numpy(values) for values in head.weights]
-    model.compile("sgd", lambda labels, logs: -keras.ops.mean(labels * keras.ops.maximum(logs, -30.0)))
-    model.fit(many_rows()[0][:64], np.eye(10)[np.arange(64) % 10], verbose=0)
+    model.compile("sgd", lambda labels, log_proba: -keras.ops.mean(labels * keras.ops.maximum(log_proba, -30.0)))
+    model.fit(many_samples()[0][:64], np.eye(10)[np.arange(64) % 10], verbose=0)
     for values, kept in zip(head.weights, before, strict=True):
         np.testing.assert_array_equal(keras.ops.convert_to_numpy(values), kept)
 
 
-def test_the_config_is_plain_data_and_the_constants_are_not_in_it():
+def test_the_config_is_json_without_the_constants():
     head = Head.from_fitted(fitted("combination"), name="after")
     text = json.dumps(head.get_config())
     assert len(text) < 5_000
     again = Head.from_config(json.loads(text))
     assert again.name == "after"
-    np.testing.assert_array_equal(again.classes, WORDS)
-    assert np.isnan(said(again, inputs_of("combination", 5))).all()  # nobody takes it for a head
+    np.testing.assert_array_equal(again.classes, CLASS_NAMES)
+    assert np.isnan(output(again, inputs_of("combination", 5))).all()  # until its weights are set
     again.set_weights(head.get_weights())
     inputs = inputs_of("combination", 5)
-    np.testing.assert_array_equal(said(again, inputs), said(head, inputs))
+    np.testing.assert_array_equal(output(again, inputs), output(head, inputs))
 
 
-def test_the_file_holds_the_constants_once(tmp_path):
+def test_the_file_holds_the_constants_only_once(tmp_path):
     head = Head.from_fitted(fitted("combination"))
     model_of(head, inputs_of("combination")).save(tmp_path / "model.keras")
     with zipfile.ZipFile(tmp_path / "model.keras") as file:
         assert file.getinfo("model.weights.h5").file_size < 1.5 * sum(8 * values.size for values in head.get_weights())
 
 
-def test_the_shape_of_what_comes_out_is_known_beforehand():
+def test_the_output_shape_is_known_without_data():
     head = Head.from_fitted(fitted("features"))
     assert head.compute_output_shape([(None, 10), (None, 6)]) == (None, 10)
     spec = head.compute_output_spec([keras.KerasTensor((7, 10)), keras.KerasTensor((7, 6))])
@@ -202,18 +205,18 @@ def test_the_shape_of_what_comes_out_is_known_beforehand():
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
-def test_other_shapes_are_refused():
+def test_inputs_of_another_shape_are_refused():
     head, with_features = Head.from_fitted(fitted("vetoes")), Head.from_fitted(fitted("features"))
     logits, features = inputs_of("features", 20)
     for layer, wrong in ((head, logits[:, :9]), (head, logits[0]), (with_features, [logits, features[:, :3]])):
         with pytest.raises(ValueError, match="expected"):
             layer(wrong)
     for wrong in ([logits], [logits, features], [[logits, features]]):
-        with pytest.raises(ValueError, match=r"fitted without features: pass logits only, head\(logits\)"):
+        with pytest.raises(ValueError, match=r"fitted without features: pass only logits, head\(logits\)"):
             head(*wrong, *wrong[:1])
     for wrong in ([logits], [logits, features], [[logits]]):
         with pytest.raises(
-            ValueError, match=r"with features \(6 columns\): pass both as one list, head\(\[logits, features\]\)"
+            ValueError, match=r"with 6 features: pass logits and features, head\(\[logits, features\]\), as one list"
         ):
             with_features(*wrong)
     with pytest.raises(ValueError, match="expected axis -1 of input shape to have value 10"):
@@ -223,29 +226,29 @@ def test_other_shapes_are_refused():
 @pytest.mark.parametrize(
     "ends_in_softmax",
     [
-        lambda rows: keras.layers.Dense(10, activation="softmax")(rows),
-        lambda rows: keras.layers.Activation("softmax")(rows),
-        lambda rows: keras.layers.Softmax()(rows),
-        lambda rows: keras.ops.softmax(rows),
-        lambda rows: keras.Sequential([keras.Input((10,)), keras.layers.Dense(10, activation="softmax")])(rows),
+        lambda inputs: keras.layers.Dense(10, activation="softmax")(inputs),
+        lambda inputs: keras.layers.Activation("softmax")(inputs),
+        lambda inputs: keras.layers.Softmax()(inputs),
+        lambda inputs: keras.ops.softmax(inputs),
+        lambda inputs: keras.Sequential([keras.Input((10,)), keras.layers.Dense(10, activation="softmax")])(inputs),
     ],
 )
-def test_a_model_that_ends_in_softmax_is_warned_about(ends_in_softmax):
-    rows = keras.Input((10,))
+def test_a_model_that_ends_in_softmax_gives_a_warning(ends_in_softmax):
+    inputs = keras.Input((10,))
     with pytest.warns(UserWarning, match="logits look like probabilities") as caught:
-        Head.from_fitted(fitted("vetoes"))(ends_in_softmax(rows))
+        Head.from_fitted(fitted("vetoes"))(ends_in_softmax(inputs))
     assert caught[0].filename == __file__
 
 
-def test_rows_that_are_probabilities_are_warned_about_once():
-    logits, head = many_rows()[0][:50], Head.from_fitted(fitted("vetoes"))
-    likely = keras.ops.softmax(logits)
-    with pytest.warns(UserWarning, match="Pass what the model says before softmax"):
-        head(likely)
-    head(likely)  # a second warning would be an error
+def test_probabilities_give_one_warning():
+    logits, head = many_samples()[0][:50], Head.from_fitted(fitted("vetoes"))
+    probabilities = keras.ops.softmax(logits)
+    with pytest.warns(UserWarning, match="logits look like probabilities"):
+        head(probabilities)
+    head(probabilities)  # a second warning would be an error
     used = Head.from_fitted(fitted("vetoes"))
     used(logits)
-    used(likely)  # the first rows were in order
+    used(probabilities)  # only the first batch is checked
     images = keras.Input((10,))
     linear = keras.Sequential([keras.Input((10,)), keras.layers.Dense(10)])
     for layer in (linear, keras.layers.Dense(10), keras.ops.log_softmax):
@@ -258,7 +261,7 @@ def test_low_precision_is_refused():
             Head.from_fitted(fitted("vetoes"), dtype=dtype)
 
 
-def test_what_is_no_fitted_head_is_refused():
+def test_objects_that_are_not_fitted_heads_are_refused():
     with pytest.raises(NotFittedError):
         Head.from_fitted(SPHClassifier())
     with pytest.raises(TypeError, match="dict cannot be exported: pass a fitted AutoHead"):
@@ -269,8 +272,7 @@ def test_what_is_no_fitted_head_is_refused():
 
 def test_bytes_as_classes_are_refused():
     """Found in review: a loaded model had other classes in their place."""
-    rows = scores()
-    head = SPHClassifier().fit(rows.val_logits[:300], rows.val_labels[:300].astype("S"))
+    head = SPHClassifier().fit(scores().val_logits[:300], scores().val_labels[:300].astype("S"))
     with pytest.raises(TypeError, match="Classes that are bytes cannot be saved with a model: fit the head on strings"):
         Head.from_fitted(head)
 
@@ -288,4 +290,4 @@ def test_without_keras_or_its_backend_the_error_says_what_to_do():
 
     assert "need keras: pip install 'aftermax[keras]'" in error_with("sys.modules['keras'] = None", "torch")
     message = error_with("sys.modules['tensorflow'] = None", "tensorflow")
-    assert "Keras is there, but not its backend (tensorflow): install it, or name another" in message
+    assert "Keras is installed, but its backend (tensorflow) is not: install it, or choose another" in message

@@ -285,13 +285,13 @@ def test_bad_rows_are_refused_with_what_to_do(display, network):
     head, logits, labels = network
     with pytest.raises(NotFittedError):
         display.from_estimator(SPHClassifier(), logits, labels)
-    with pytest.raises(ValueError, match="800 rows but there are 10 labels: pass one label for each row"):
+    with pytest.raises(ValueError, match="800 samples but there are 10 labels: pass one label per sample"):
         display.from_estimator(head, logits, labels[:10])
     with pytest.raises(ValueError, match="expecting 10 features as input: pass the logits of the model"):
         display.from_estimator(head, logits[:, :9], labels)
-    with pytest.raises(ValueError, match=r"NaN at row 0, column 0\. Drop such rows"):
+    with pytest.raises(ValueError, match=r"NaN at row 0, column 0\. Drop such samples"):
         display.from_estimator(head, logits * np.nan, labels)
-    with pytest.raises(ValueError, match="logits have no rows"):
+    with pytest.raises(ValueError, match="logits have no samples"):
         display.from_estimator(head, logits[:0], labels[:0])
     with pytest.raises(ValueError, match="labels hold 10, 11, not among the classes"):
         display.from_estimator(head, logits, labels + 2)

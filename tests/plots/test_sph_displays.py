@@ -289,7 +289,7 @@ def test_without_labels_nothing_is_said_about_right_and_wrong():
 
 def test_labels_of_other_rows_are_refused():
     head, logits, labels = routed()
-    with pytest.raises(ValueError, match="500 rows but there are 10 labels: pass one label for each row"):
+    with pytest.raises(ValueError, match="500 samples but there are 10 labels: pass one label per sample"):
         RoutesDisplay.from_estimator(head, logits, labels[:10])
 
 

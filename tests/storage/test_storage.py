@@ -147,7 +147,7 @@ def test_what_the_command_notes_of_the_scores_comes_back(heads, tmp_path):
     ("noted", "words"),
     [
         (None, "the note about the scores is not there"),
-        ({"kind": "logits"}, "the note about the scores has fields missing or too many: 'columns'"),
+        ({"kind": "logits"}, "the note about the scores has missing or unknown fields: 'columns'"),
         ({"kind": "ranks", "columns": None}, "the kind of scores is 'ranks', which is not known"),
         ({"kind": "logits", "columns": ["a"]}, "the list of columns is not a list of 3"),
         ({"kind": "logits", "columns": ["a", "b", 1]}, "the list of columns holds something other than strings"),

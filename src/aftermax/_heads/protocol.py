@@ -55,7 +55,10 @@ class FittedHead(Protocol):
         """The head again, from a file that anyone may have written: a ValueError says what is wrong with it."""
 
     def formula(self) -> tuple[Plan, dict[str, NDArray[Any]]]:
-        """The head as a plan (plain values, as for JSON) and constants, from which :meth:`evaluate` computes."""
+        """The head as a plan (plain values, as for JSON) and constants, from which :meth:`evaluate` computes.
+
+        ``plan["values_per_sample"]`` is how many numbers the largest intermediate array has for each sample.
+        """
 
     @staticmethod
     def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:

@@ -55,7 +55,7 @@ class SoftmaxHead:
 
     def formula(self) -> tuple[Plan, dict[str, NDArray[Any]]]:
         """Its temperature."""
-        return {}, {"temperature": np.array(self.temperature)}
+        return {"values_per_sample": 1}, {"temperature": np.array(self.temperature)}
 
     @staticmethod
     def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:

@@ -26,6 +26,7 @@ def of_terms(terms: Sequence[InputTerms]) -> tuple[Plan, NamedArrays]:
         own_plan, own_constants = _of_input(one)
         plan["terms"].append(own_plan)
         constants |= {f"terms{number}_{name}": values for name, values in own_constants.items()}
+    plan["values_per_sample"] = max((values.shape[-1] for values in constants.values() if values.ndim), default=1)
     return plan, constants
 
 

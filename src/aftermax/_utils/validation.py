@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 PROBABILITY_TOLERANCE = 1e-3
 SAMPLES_CHECKED = 1000
-PROBABILITIES_TOLD = (
+PROBABILITIES_WARNING = (
     "logits look like probabilities: no value is negative, and every sample sums to 1 (or to 100, in percent). Pass "
     "the model's outputs before softmax. If you only have probabilities p, pass their logarithms: "
     "numpy.log(numpy.clip(p, 1e-12, None)) in Python, --log on the command line."
@@ -74,7 +74,7 @@ def as_logits(
             f"logits have 1 column (n_features = 1): one column for each class is needed, so at least two. {BINARY}"
         )
     if look_like_probabilities(checked):
-        warnings.warn(PROBABILITIES_TOLD, UserWarning, stacklevel=stacklevel)
+        warnings.warn(PROBABILITIES_WARNING, UserWarning, stacklevel=stacklevel)
     return np.asarray(checked)
 
 

@@ -1,1 +1,1 @@
-"""Heads for where models run: PyTorch, Keras, ONNX. Each file needs the extra of its name and is imported on use."""
+"""Fitted heads in PyTorch, Keras and ONNX. Each module needs the extra of the same name and is imported on use."""

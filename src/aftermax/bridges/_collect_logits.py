@@ -1,11 +1,10 @@
-"""A frozen PyTorch model run once over a loader: its logits, the labels in step, and a layer's features."""
+"""Run a frozen PyTorch model once over a data loader, and collect logits, labels and a layer's features."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,16 +14,17 @@ from torch.utils.data import Dataset, IterableDataset
 
 from aftermax._utils.progress import Progress
 from aftermax._utils.validation import as_logits
+from aftermax.bridges._torch_layer_features import LayerFeatures
 
-LABELS = ("labels", "label")  # under which a batch that is a dictionary holds them
+LABEL_KEYS = ("labels", "label")  # of a batch that is a dictionary
 
 
 class Collected(NamedTuple):
-    """What a model said of the rows of a loader, in the order they came; rows in step."""
+    """Logits, labels and features of the samples of a loader, in the order of the loader."""
 
-    logits: NDArray[Any]  # (n_rows, K)
-    labels: NDArray[Any] | None  # (n_rows,); None if the loader has none
-    features: NDArray[Any] | None  # (n_rows, d); None if no layer was named
+    logits: NDArray[Any]  # (n_samples, n_classes)
+    labels: NDArray[Any] | None  # (n_samples,); None if the loader has no labels
+    features: NDArray[Any] | None  # (n_samples, n_features); None if no layer was named
 
 
 def collect_logits(
@@ -35,34 +35,36 @@ def collect_logits(
     device: torch.device | str | None = None,
     progress: bool | None = None,
 ) -> Collected:
-    """Run a frozen model once and collect what it says before softmax.
+    """Run a frozen model once over a loader and collect its logits.
 
-    The model is in eval mode meanwhile, and each of its modules is put back into the mode that it was in, whatever
-    happens. No gradients are kept.
+    The model runs in eval mode and without gradients. Afterwards each of its modules is back in the mode that it was
+    in, also after an error.
 
     Parameters
     ----------
     model : nn.Module
-        Returns a tensor of logits, (n_rows, K), or an object or dictionary with ``logits``, as Hugging Face's do.
+        Returns logits as a tensor of shape (n_samples, n_classes), or an object or dictionary with ``logits``, as
+        models of Hugging Face do.
     loader : iterable of batches
-        A DataLoader, or any iterable. A batch is ``(inputs, labels)``, inputs alone, or a dictionary that is passed
+        A DataLoader, or any iterable. A batch is ``(inputs, labels)``, inputs alone, or a dictionary, which is passed
         to the model without its ``"labels"`` or ``"label"``. Inputs that are a list or a dictionary are passed as
-        several arguments. It may shuffle: labels come from the same batch as the inputs.
+        several arguments. The loader may shuffle: labels come from the same batch as the inputs.
     layer : str, default=None
-        Collect features too, from the layer of this name, as in ``model.named_modules()``, flattened to one row for
-        each input. Of the layer that gives the logits it is what goes into it, so for the last hidden layer name the
-        last layer. Of any other layer it is what comes out of it, before anything is done to that: of a Linear, the
-        values before the ReLU that follows. Of a ResNet, ``layer="fc"`` and ``layer="avgpool"`` are the same.
+        Also collect features from the layer of this name, as in ``model.named_modules()``, flattened to shape
+        (n_samples, n_features). For the layer that returns the logits, the features are its *input*: to get the last
+        hidden layer, name the last layer. For any other layer, they are its output, before any later operation: for a
+        Linear, the values before the ReLU that follows. In a ResNet, ``layer="fc"`` and ``layer="avgpool"`` give the
+        same features.
     device : torch.device or str, default=None
-        Where inputs go. If None, where the model's first parameter is. The model itself is not moved.
+        The device that inputs are moved to. If None, the device of the model's first parameter. The model is not moved.
     progress : bool, default=None
         Whether to show a progress bar. If None, only on a terminal, and only if it takes longer than two seconds.
 
     Returns
     -------
     Collected
-        ``logits``, ``labels`` and ``features`` as arrays; float64 stays, all other numbers become float32. Labels are
-        None if the loader has none, features if no layer was named.
+        ``logits``, ``labels`` and ``features`` as arrays. float64 stays float64; any other type becomes float32.
+        ``labels`` is None if the loader has no labels, ``features`` if no layer was named.
 
     Examples
     --------
@@ -74,44 +76,48 @@ def collect_logits(
     >>> images, labels = torch.from_numpy(scores.val_logits[:500]), torch.from_numpy(scores.val_labels[:500])
     >>> loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(images, labels), batch_size=64)
     >>> model = torch.nn.Identity()  # stands for your network
-    >>> rows = collect_logits(model, loader)
-    >>> rows.logits.shape
+    >>> collected = collect_logits(model, loader)
+    >>> collected.logits.shape
     (500, 10)
-    >>> head = aftermax.fit(rows.logits, rows.labels)
+    >>> head = aftermax.fit(collected.logits, collected.labels)
     """
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"model is a {type(model).__name__}: pass a torch.nn.Module.")
-    if isinstance(loader, Dataset) and not isinstance(loader, IterableDataset):  # those may give batches
-        raise TypeError(
-            f"loader is a {type(loader).__name__}, which gives single rows: pass torch.utils.data.DataLoader(dataset, "
-            "batch_size=256)."
-        )
+    _check_arguments(model, loader)
     target = _device_of(model) if device is None else torch.device(device)
     logits: list[NDArray[Any]] = []
     labels: list[NDArray[Any]] = []
     features: list[NDArray[Any]] = []
     with (
-        _Watch(model, layer) as watch,
+        LayerFeatures(model, layer) as layer_features,
         _in_eval_mode(model),
         torch.inference_mode(),
         Progress("Running the model", _length(loader), progress) as bar,
     ):
         for number, batch in enumerate(loader):
-            inputs, true = _parts(batch, number)
-            said = _logits(_run(model, _moved(inputs, target)))
-            logits.append(_as_array(said))
-            features += [_as_array(values) for values in watch.take(said)]
-            labels += [] if true is None else [_labels(true, len(said), number)]
+            inputs, batch_labels = _inputs_and_labels(batch, number)
+            batch_logits = _logits_in(_run(model, _moved(inputs, target)))
+            logits.append(_as_array(batch_logits))
+            features += [_as_array(values) for values in layer_features.of_last_batch(batch_logits)]
+            labels += [] if batch_labels is None else [_as_labels(batch_labels, len(batch_logits), number)]
             if labels and len(labels) != len(logits):
-                raise ValueError(f"Up to batch {number} some batches have labels and some have none: make them alike.")
+                raise ValueError(f"Up to batch {number}, some batches have labels and some do not: use all or none.")
             bar.step()
     if not logits:
-        raise ValueError("The loader gave no batches: pass one with rows. (A generator gives its batches only once.)")
+        raise ValueError("The loader has no batches: pass one with samples. (A generator can be used only once.)")
     return Collected(
-        as_logits(_joined(logits, "logits")),
+        as_logits(_concatenated(logits, "logits")),
         np.concatenate(labels) if labels else None,
-        _joined(features, "features") if features else None,
+        _concatenated(features, "features") if features else None,
     )
+
+
+def _check_arguments(model: object, loader: object) -> None:
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}.")
+    if isinstance(loader, Dataset) and not isinstance(loader, IterableDataset):  # which may yield batches
+        raise TypeError(
+            f"loader is a {type(loader).__name__}, which yields single samples: pass "
+            "torch.utils.data.DataLoader(dataset, batch_size=256)."
+        )
 
 
 # ---- the model -------------------------------------------------------------------------------------------------------
@@ -119,7 +125,7 @@ def collect_logits(
 
 @contextmanager
 def _in_eval_mode(model: nn.Module) -> Iterator[None]:
-    """Every module in eval mode, and afterwards in the mode that it was in."""
+    """Put every module in eval mode, and afterwards back in the mode that it was in."""
     modes = [(module, module.training) for module in model.modules()]
     try:
         for module, _ in modes:
@@ -142,85 +148,25 @@ def _run(model: nn.Module, inputs: Any) -> Any:
     return model(*inputs) if isinstance(inputs, list) else model(inputs)
 
 
-def _logits(said: Any) -> Tensor:
-    """The logits in what a model returned."""
-    found = said["logits"] if isinstance(said, Mapping) and "logits" in said else getattr(said, "logits", said)
-    if not isinstance(found, Tensor):
+def _logits_in(output: Any) -> Tensor:
+    """The logits in a model's output."""
+    has_key = isinstance(output, Mapping) and "logits" in output
+    logits = output["logits"] if has_key else getattr(output, "logits", output)
+    if not isinstance(logits, Tensor):
         raise TypeError(
-            f"The model returned a {type(found).__name__}: wrap it in a module that returns its logits as a tensor."
+            f"The model returned a {type(logits).__name__}: wrap it in a module that returns its logits as a tensor."
         )
-    if found.ndim != 2:
+    if logits.ndim != 2:
+        advice = (
+            "If the loader yields single samples, pass batches: a DataLoader, or [inputs]. If the model has a single "
+            "output z for two classes, wrap it in a module that returns torch.stack([-z / 2, z / 2], dim=1)."
+            if logits.ndim == 1
+            else "Wrap the model in a module that returns one vector of logits per label."
+        )
         raise ValueError(
-            f"The model returned logits of shape {tuple(found.shape)}, but (n_rows, n_classes) is needed. Wrap it in a "
-            "module that returns one row for each labelled thing; with a single output z for two classes, "
-            "torch.stack([-z / 2, z / 2], dim=1)."
+            f"The model returned logits of shape {tuple(logits.shape)}, but (n_samples, n_classes) is needed. {advice}"
         )
-    return found
-
-
-class _Watch:
-    """Sees what one layer takes and gives, while in a ``with`` statement; without a name, nothing."""
-
-    def __init__(self, model: nn.Module, name: str | None) -> None:
-        self.name = name
-        self.layer = None if name is None else _layer(model, name)
-        self.seen: list[tuple[Any, Any]] = []
-        self.last: bool | None = None  # whether the layer gives the logits
-
-    def __enter__(self) -> Self:
-        if self.layer is not None:
-            self.handle = self.layer.register_forward_hook(self._see, with_kwargs=True)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.layer is not None:
-            self.handle.remove()
-
-    def _see(self, _: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any], given: Any) -> None:
-        taken = next(iter((*arguments, *named.values())), None)
-        # Copies: what comes next may work in place.
-        self.seen.append((_copy(taken), _copy(given)))
-
-    def take(self, logits: Tensor) -> list[Tensor]:
-        """The features of the rows that the model has just run on, if a layer is watched."""
-        if self.layer is None:
-            return []
-        seen, self.seen = self.seen, []
-        if len(seen) != 1:
-            raise ValueError(
-                f"The model called layer {self.name!r} {len(seen)} times for one batch: name one that it calls once. "
-                "(Compiled, scripted and parallel models may hide their layers: pass the plain one.)"
-            )
-        taken, given = seen[0]
-        if self.last is None:
-            self.last = isinstance(given, Tensor) and given.shape == logits.shape and bool((given == logits).all())
-        features = taken if self.last else given
-        if not isinstance(features, Tensor) or features.ndim == 0 or len(features) != len(logits):
-            what = tuple(features.shape) if isinstance(features, Tensor) else type(features).__name__
-            raise ValueError(
-                f"Layer {self.name!r} gives {what} for {len(logits)} rows of logits: name a layer that gives a tensor "
-                "with one row for each."
-            )
-        return [features.reshape(len(features), -1)]
-
-
-def _copy(value: Any) -> Any:
-    return value.clone() if isinstance(value, Tensor) else value
-
-
-def _layer(model: nn.Module, name: str) -> nn.Module:
-    layers: dict[str, nn.Module] = {known: module for known, module in model.named_modules() if known}
-    if not isinstance(name, str):
-        own = next((known for known, module in layers.items() if module is name or known == str(name)), None)
-        which = "as in model.named_modules()" if own is None else f"layer={own!r}"
-        raise TypeError(f"layer is a {type(name).__name__}: pass its name, {which}.")
-    if name not in layers:
-        near = difflib.get_close_matches(name, layers, n=5, cutoff=0.5) or list(layers)[-5:]
-        raise ValueError(
-            f"The model has no layer {name!r}; it has {', '.join(map(repr, near)) or 'no layers'}, for instance. "
-            "Choose among the names of model.named_modules()."
-        )
-    return layers[name]
+    return logits
 
 
 # ---- batches ---------------------------------------------------------------------------------------------------------
@@ -228,29 +174,29 @@ def _layer(model: nn.Module, name: str) -> nn.Module:
 
 def _length(loader: Iterable[Any]) -> int | None:
     try:
-        return len(loader)  # type: ignore[arg-type]  # for it may have none
+        return len(loader)  # type: ignore[arg-type]  # it may have no length
     except TypeError:
         return None
 
 
-def _parts(batch: Any, number: int) -> tuple[Any, Any]:
-    """Inputs and labels of a batch; None if it has no labels."""
+def _inputs_and_labels(batch: Any, number: int) -> tuple[Any, Any]:
+    """Inputs and labels of a batch; None as labels if it has none."""
     if isinstance(batch, Mapping):
-        inputs = {name: values for name, values in batch.items() if name not in LABELS}
-        return inputs, next((batch[name] for name in LABELS if name in batch), None)
+        inputs = {name: values for name, values in batch.items() if name not in LABEL_KEYS}
+        return inputs, next((batch[name] for name in LABEL_KEYS if name in batch), None)
     if isinstance(batch, Tensor | np.ndarray):
         return batch, None
     if isinstance(batch, list | tuple) and len(batch) in (1, 2):
         return batch[0], (batch[1] if len(batch) == 2 else None)
-    parts = f" of {len(batch)}" if isinstance(batch, list | tuple) else ""
+    length = f" of length {len(batch)}" if isinstance(batch, list | tuple) else ""
     raise TypeError(
-        f"Batch {number} is a {type(batch).__name__}{parts}: it has to be (inputs, labels), a dictionary or inputs "
-        "alone. If there is more in a batch, pick: collect_logits(model, ((x, y) for x, y, _ in loader))."
+        f"Batch {number} is a {type(batch).__name__}{length}: a batch must be (inputs, labels), a dictionary or inputs "
+        "alone. If your batches hold more, select: collect_logits(model, ((x, y) for x, y, _ in loader))."
     )
 
 
 def _moved(values: Any, device: torch.device | None) -> Any:
-    """Inputs where the model is; several of them as a plain list or dictionary."""
+    """Inputs on the device of the model; several inputs as a plain list or dictionary."""
     if isinstance(values, Mapping):
         return {name: _moved(value, device) for name, value in values.items()}
     if isinstance(values, list | tuple):
@@ -260,30 +206,32 @@ def _moved(values: Any, device: torch.device | None) -> Any:
     return values
 
 
-def _labels(labels: Any, rows: int, number: int) -> NDArray[Any]:
+def _as_labels(labels: Any, n_samples: int, number: int) -> NDArray[Any]:
     values = labels.cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
-    if values.shape == (rows, 1):
+    if values.shape == (n_samples, 1):
         values = values[:, 0]
-    if values.shape != (rows,):
-        hint = " Of one-hot labels pass labels.argmax(dim=1)." if values.ndim == 2 else ""
+    if values.shape != (n_samples,):
+        hint = " For one-hot labels, pass labels.argmax(dim=1)." if values.ndim == 2 else ""
         raise ValueError(
-            f"Batch {number} has labels of shape {values.shape} but {rows} rows of logits: pass one for each.{hint}"
+            f"Batch {number} has labels of shape {values.shape}, but logits of {n_samples} samples: pass one label per "
+            f"sample.{hint}"
         )
     return values
 
 
 def _as_array(values: Tensor) -> NDArray[Any]:
-    """A copy, as float64 if it is that and as float32 otherwise."""
-    kept = values if values.dtype == torch.float64 else values.float()
-    return kept.cpu().numpy().copy()
+    """A copy as an array: float64 stays float64, any other type becomes float32."""
+    converted = values if values.dtype == torch.float64 else values.float()
+    return converted.cpu().numpy().copy()
 
 
-def _joined(parts: list[NDArray[Any]], what: str) -> NDArray[Any]:
-    """All rows in one array."""
-    for number, values in enumerate(parts):
-        if values.shape[1] != parts[0].shape[1]:
+def _concatenated(batches: list[NDArray[Any]], name: str) -> NDArray[Any]:
+    """The samples of all batches in one array."""
+    for number, values in enumerate(batches):
+        if values.shape[1] != batches[0].shape[1]:
             raise ValueError(
-                f"Batch {number} has {values.shape[1]} columns of {what} and batch 0 has {parts[0].shape[1]}: make the "
-                "inputs of all batches alike (padded to one length, say), or take what the model averages over them."
+                f"Batch {number} has {values.shape[1]} columns of {name} and batch 0 has {batches[0].shape[1]}: make "
+                "the inputs of all batches the same size (by padding, for example), or choose a layer whose output "
+                "does not depend on the size of the input."
             )
-    return np.concatenate(parts)
+    return np.concatenate(batches)

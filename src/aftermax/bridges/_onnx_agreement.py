@@ -1,4 +1,4 @@
-"""Whether an ONNX model answers as the Python head does, row by row."""
+"""Compare the predictions of an ONNX model with the Python head's, sample by sample."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from onnx import ModelProto
 
 from aftermax.bridges._onnx_files import Model
 
-CLOSE = 1e-3  # probabilities that differ by no more than this are alike
-ROUNDING = 1e-5  # of a row's largest number: how far rounding may have moved a row, about 100 steps of float32
-MOVES = 64  # tries to find a row within rounding that explains an answer
-VALUES_AT_A_TIME = 2**24  # SPH has K * K for each row
-TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
+TOLERANCE = 1e-3  # probabilities that differ by no more than this are taken as equal
+ROUNDING = 1e-5  # relative to a sample's largest value: how far rounding may move it, about 100 times float32's epsilon
+N_PERTURBATIONS = 64  # of a sample, to find one within rounding that explains the ONNX model's probabilities
+VALUES_PER_BATCH = 2**24  # SPH needs n_classes ** 2 per sample
+DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
+OUTPUTS = ("label", "probabilities")
 
 
 class Agreement(NamedTuple):
-    """How an ONNX model's answers compare with the Python head's. Print it to see it in words.
+    """How the predictions of an ONNX model compare with the Python head's. Print it to read a summary.
 
-    A row is within rounding if the ONNX model's probabilities are the Python head's (to 0.001) for the row itself, or
-    for the row with its numbers moved by no more than 0.00001 of the largest. At a threshold, as SPH's gate and veto
-    are, so small a move can change the answer, and all probabilities at once.
+    A sample is within rounding if the ONNX model's probabilities equal the Python head's (to 0.001) for the sample
+    itself, or for the sample with its values perturbed by at most 0.00001 of the largest. At a threshold, such as SPH's
+    gate or veto, so small a perturbation can change the prediction and all probabilities.
     """
 
-    rows: int
-    same: int  # rows with the same answer
-    within_rounding: int  # rows with another answer, within rounding
-    differing: int  # rows with another answer, beyond rounding
-    at_threshold: int  # rows whose probabilities are another row's within rounding, but not their own
-    largest_difference: float  # between probabilities, on all rows but those at a threshold
+    rows: int  # number of samples
+    same: int  # samples with the same prediction
+    within_rounding: int  # samples with another prediction, within rounding
+    differing: int  # samples with another prediction, beyond rounding
+    at_threshold: int  # samples whose probabilities equal those of a perturbed sample, but not their own
+    largest_difference: float  # between probabilities, over all samples that are not at a threshold
 
     def __str__(self) -> str:
-        threshold = f", but for {self.at_threshold:,} at a threshold" if self.at_threshold else ""
-        others = self.rows - self.same
-        explained = f"; {others:,} have another one, {self.within_rounding:,} of them within rounding" if others else ""
+        n_other = self.rows - self.same
+        other = f"; of the other {n_other:,}, {self.within_rounding:,} are within rounding" if n_other else ""
+        threshold = f", except for {self.at_threshold:,} samples at a threshold" if self.at_threshold else ""
         return (
-            f"Of {self.rows:,} rows, {self.same:,} have the Python head's answer{explained}. Probabilities differ by "
-            f"{self.largest_difference:.1g} at most{threshold}."
+            f"{self.same:,} of {self.rows:,} samples have the Python head's prediction{other}. Probabilities differ by "
+            f"at most {self.largest_difference:.1g}{threshold}."
         )
 
 
@@ -52,19 +53,26 @@ def agreement(
     *,
     inputs: ArrayLike | Mapping[str, ArrayLike] | None = None,
 ) -> Agreement:
-    """Run an ONNX model in onnxruntime, and count where it answers as the Python head does.
+    """Run an ONNX model in onnxruntime, and count the samples for which it predicts what the Python head predicts.
 
     Parameters
     ----------
     model : str, path-like or onnx.ModelProto
-        From :func:`~aftermax.bridges.onnx.to_onnx` or :func:`~aftermax.bridges.onnx.attach`.
+        A model from :func:`~aftermax.bridges.onnx.to_onnx` or :func:`~aftermax.bridges.onnx.attach`.
     head : AutoHead, SPHClassifier or SPHClassifierCV
-        The head that the model was made of.
-    logits, features : array-like
-        As for the head's ``predict``.
+        The head that the model was made from.
+    logits : array-like of shape (n_samples, n_classes)
+        Logits, as for the head's ``predict``.
+    features : array-like of shape (n_samples, n_features), default=None
+        Features, if the head was fitted with features.
     inputs : array-like, or dict of array-like, default=None
-        What the network takes, for a head that is attached to one: the rows whose logits these are, as an array or, if
-        the network has several inputs, by their names.
+        For a head that is attached to a network: the network's inputs for the same samples, as an array or, if the
+        network has several inputs, as a dictionary by name.
+
+    Returns
+    -------
+    Agreement
+        The counts, and the largest difference between probabilities.
 
     Examples
     --------
@@ -73,23 +81,24 @@ def agreement(
     >>> from aftermax.data import load_vmnist
     >>> scores = load_vmnist(trained_on=500)
     >>> head = SPHClassifier().fit(scores.val_logits, scores.val_labels)
-    >>> agreement(to_onnx(head, precision="float64"), head, scores.test_logits).same
-    4000
+    >>> counts = agreement(to_onnx(head, precision="float64"), head, scores.test_logits)
+    >>> counts.same, counts.differing
+    (4000, 0)
     """
-    taken = [np.asarray(values) for values in (logits, features) if values is not None]
-    answers, expected = np.asarray(head.predict(*taken)), head.predict_proba(*taken)
-    given = dict(zip(("logits", "features"), taken, strict=False)) if inputs is None else inputs
-    label, probabilities = _run(_session(model), given, expected.shape)
+    arrays = [np.asarray(values) for values in (logits, features) if values is not None]
+    predictions, expected = np.asarray(head.predict(*arrays)), head.predict_proba(*arrays)
+    model_inputs = dict(zip(("logits", "features"), arrays, strict=False)) if inputs is None else inputs
+    labels, probabilities = _run(_session(model), model_inputs, expected.shape)
     if probabilities.shape != expected.shape:
         raise ValueError(
-            f"The model gives {probabilities.shape[1]} probabilities and the head {expected.shape[1]}: pass the head "
-            "that the model was made of."
+            f"The model returns {probabilities.shape[1]} probabilities and the head {expected.shape[1]}: pass the head "
+            "that the model was made from."
         )
-    same = np.asarray(label == answers, dtype=bool)
+    same = np.asarray(labels == predictions, dtype=bool)
     difference = np.abs(probabilities - expected).max(axis=1)
-    far = ~(difference <= CLOSE)
+    far = ~(difference <= TOLERANCE)  # also true for NaN
     at_threshold = np.zeros_like(far)
-    at_threshold[far] = _explained(head, [values[far] for values in taken], probabilities[far])
+    at_threshold[far] = _explained_by_rounding(head, [values[far] for values in arrays], probabilities[far])
     rounded = ~same & (~far | at_threshold)
     return Agreement(
         rows=len(same),
@@ -101,21 +110,22 @@ def agreement(
     )
 
 
-def _explained(head: Any, taken: list[NDArray[Any]], probabilities: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which rows have the probabilities of a row within rounding. Rows are moved at random, the same at each call."""
+def _explained_by_rounding(head: Any, arrays: list[NDArray[Any]], probabilities: NDArray[Any]) -> NDArray[np.bool_]:
+    """For each sample, whether a perturbation within rounding has these probabilities. The seed is fixed."""
     rng = np.random.default_rng(0)
-    found = np.zeros(len(probabilities), dtype=bool)
-    for move in range(MOVES):
-        left = np.flatnonzero(~found)
-        if len(left) == 0:
+    explained = np.zeros(len(probabilities), dtype=bool)
+    for trial in range(N_PERTURBATIONS):
+        rest = np.flatnonzero(~explained)
+        if len(rest) == 0:
             break
-        far = ROUNDING / 10 ** (move % 3)
-        moved = []
-        for values in taken:
-            largest = np.abs(values[left]).max(axis=1, keepdims=True)
-            moved.append(values[left] + far * largest * rng.uniform(-1.0, 1.0, size=(len(left), values.shape[1])))
-        found[left] = np.abs(head.predict_proba(*moved) - probabilities[left]).max(axis=1) <= CLOSE
-    return found
+        scale = ROUNDING / 10 ** (trial % 3)
+        perturbed = []
+        for values in arrays:
+            largest = np.abs(values[rest]).max(axis=1, keepdims=True)
+            noise = rng.uniform(-1.0, 1.0, size=(len(rest), values.shape[1]))
+            perturbed.append(values[rest] + scale * largest * noise)
+        explained[rest] = np.abs(head.predict_proba(*perturbed) - probabilities[rest]).max(axis=1) <= TOLERANCE
+    return explained
 
 
 # ---- onnxruntime -----------------------------------------------------------------------------------------------------
@@ -127,46 +137,50 @@ def _session(model: Model) -> Any:
     except ImportError as error:
         raise ImportError("Running ONNX models needs onnxruntime: pip install 'aftermax[onnx]'") from error
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors only, and those are raised
+    options.log_severity_level = 3  # errors only, which are raised as well
     source = model.SerializeToString() if isinstance(model, ModelProto) else os.fspath(model)
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
 def _run(
-    session: Any, given: ArrayLike | Mapping[str, ArrayLike], shape: tuple[int, int]
+    session: Any, inputs: ArrayLike | Mapping[str, ArrayLike], shape: tuple[int, int]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """What the model makes of the rows, some at a time."""
-    rows, size = shape
-    outputs = ["label", "probabilities"]
-    missing = set(outputs) - {value.name for value in session.get_outputs()}
+    """Labels and probabilities of all samples, computed in batches."""
+    n_samples, n_classes = shape
+    missing = set(OUTPUTS) - {value.name for value in session.get_outputs()}
     if missing:
         raise ValueError(f"The model has no output {min(missing)!r}: pass a model from to_onnx or attach.")
-    feeds = _feeds(session, given, rows)
-    at_a_time = session.get_inputs()[0].shape[0]
-    if not isinstance(at_a_time, int):
-        at_a_time = max(1, VALUES_AT_A_TIME // size**2)
-    elif rows % at_a_time:
-        raise ValueError(f"The model takes {at_a_time} rows at a time and there are {rows}: pass a multiple of that.")
-    parts = [
-        session.run(outputs, {name: values[first : first + at_a_time] for name, values in feeds.items()})
-        for first in range(0, rows, at_a_time)
-    ]
-    label, probabilities = (np.concatenate(values) for values in zip(*parts, strict=True))
-    return label, probabilities
-
-
-def _feeds(session: Any, given: ArrayLike | Mapping[str, ArrayLike], rows: int) -> dict[str, NDArray[Any]]:
-    """The model's inputs by name, in the type that it takes."""
-    types = {value.name: value.type for value in session.get_inputs()}
-    named = given if isinstance(given, Mapping) else dict.fromkeys(list(types)[:1], given)
-    if set(named) != set(types):
+    feeds = _feeds(session, inputs, n_samples)
+    batch_size = session.get_inputs()[0].shape[0]
+    if not isinstance(batch_size, int):
+        batch_size = max(1, VALUES_PER_BATCH // n_classes**2)
+    elif n_samples % batch_size:
         raise ValueError(
-            f"The model takes {', '.join(map(repr, types))} and not {', '.join(map(repr, named))}: for a head that is "
-            "attached to a network, pass what the network takes, inputs={name: array}."
+            f"The model has a fixed batch size of {batch_size}, and there are {n_samples} samples: pass a multiple of "
+            f"{batch_size}."
         )
-    feeds = {name: np.asarray(values) for name, values in named.items()}
-    feeds = {name: values.astype(TYPES.get(types[name], values.dtype)) for name, values in feeds.items()}
+    batches = [
+        session.run(list(OUTPUTS), {name: values[first : first + batch_size] for name, values in feeds.items()})
+        for first in range(0, n_samples, batch_size)
+    ]
+    labels, probabilities = (np.concatenate(values) for values in zip(*batches, strict=True))
+    return labels, probabilities
+
+
+def _feeds(session: Any, inputs: ArrayLike | Mapping[str, ArrayLike], n_samples: int) -> dict[str, NDArray[Any]]:
+    """The model's inputs by name, in the types that it needs."""
+    types = {value.name: value.type for value in session.get_inputs()}
+    by_name = inputs if isinstance(inputs, Mapping) else dict.fromkeys(list(types)[:1], inputs)
+    if set(by_name) != set(types):
+        raise ValueError(
+            f"The model's inputs are {', '.join(map(repr, types))}, got {', '.join(map(repr, by_name))}: for a head "
+            "that is attached to a network, pass the network's inputs, inputs={name: array}."
+        )
+    feeds = {name: np.asarray(values) for name, values in by_name.items()}
+    feeds = {name: values.astype(DTYPES.get(types[name], values.dtype)) for name, values in feeds.items()}
     for name, values in feeds.items():
-        if len(values) != rows:
-            raise ValueError(f"{name} has {len(values)} rows but logits have {rows}: pass one for each.")
+        if len(values) != n_samples:
+            raise ValueError(
+                f"Input {name!r} has {len(values)} samples and logits have {n_samples}: pass the same samples."
+            )
     return feeds

@@ -1,4 +1,4 @@
-"""A head's steps as the nodes of an ONNX graph: standard operators only, so that every runtime can run them."""
+"""A head as the nodes of an ONNX graph, with standard operators only, so that every runtime can run it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from aftermax.bridges._formula import Formula, evaluate
 
-OPSET, IR_VERSION = 13, 7  # of December 2020: the oldest with all operators as they are used here
+OPSET, IR_VERSION = 13, 7  # of December 2020: the oldest that has all operators in the form used here
 AXES_AS_INPUT = 18  # from this opset on, ReduceMax takes its axes as an input
 PRECISIONS = ("float32", "float64")
-BELOW_ONE = np.float32(1 - 2**-23)
+BELOW_ONE = np.float32(1 - 2**-23)  # keeps all other probabilities below the largest
 
 
 class Value:
-    """A tensor of the graph. Operators between values, and with numbers, add nodes."""
+    """A tensor of the graph. Arithmetic between values, or with numbers, adds nodes."""
 
     __hash__ = None  # type: ignore[assignment]  # == adds a node
 
@@ -63,15 +63,15 @@ class Value:
 
 
 class Graph:
-    """Nodes and constants, as they are added.
+    """Nodes and constants of a graph that is being built.
 
-    All names start with ``prefix``, but for those that :meth:`add` is given.
+    All names start with ``prefix``, except for names that are passed to :meth:`add`.
     """
 
     def __init__(self, precision: str, opset: int = OPSET, prefix: str = "aftermax/") -> None:
         if precision not in PRECISIONS:
-            raise ValueError(f'precision={precision!r} is not known: use "float32" or "float64".')
-        self.type = np.dtype(precision)
+            raise ValueError(f'precision must be "float32" or "float64", got {precision!r}.')
+        self.dtype = np.dtype(precision)
         self.opset = opset
         self.prefix = prefix
         self.nodes: list[NodeProto] = []
@@ -80,52 +80,54 @@ class Graph:
         self._axes: dict[int, Value] = {}
 
     def add(self, operator: str, *inputs: Any, name: str | None = None, **attributes: Any) -> Value:
-        """Add a node, and get what it computes."""
-        own = f"{self.prefix}{len(self.nodes)}_{operator}"
+        """Add a node, and return its output."""
+        node_name = f"{self.prefix}{len(self.nodes)}_{operator}"
         names = [self._value(value).name for value in inputs]
-        self.nodes.append(helper.make_node(operator, names, [name or own], name=own, **attributes))
-        return Value(self, name or own)
+        self.nodes.append(helper.make_node(operator, names, [name or node_name], name=node_name, **attributes))
+        return Value(self, name or node_name)
 
-    def numbers(self, values: NDArray[Any], name: str) -> Value:
-        """Add a constant; numbers with a point in the precision of the graph."""
+    def rounded_constant(self, values: NDArray[Any], name: str) -> Value:
+        """Add a constant; floating-point values are rounded to the precision of the graph."""
         if values.dtype.kind != "f":
             return self.constant(values, name)
         with np.errstate(over="ignore"):
-            rounded = values.astype(self.type)
+            rounded = values.astype(self.dtype)
         if (np.isfinite(values) & ~np.isfinite(rounded)).any():
-            raise ValueError(f'The head has numbers too large for {self.type}: pass precision="float64".')
+            raise ValueError(f'The head has values too large for {self.dtype}: pass precision="float64".')
         return self.constant(rounded, name)
 
     def constant(self, values: NDArray[Any], name: str) -> Value:
-        """Add a constant as it is: numbers, conditions, or texts as objects."""
+        """Add a constant as it is: numbers, booleans, or strings as objects."""
         self.constants.append(numpy_helper.from_array(values, self.prefix + name))
         return Value(self, self.prefix + name)
 
     def _value(self, value: Any) -> Value:
-        """A value as it is; a number as a constant."""
+        """Return a value as it is, and a number as a constant."""
         if isinstance(value, Value):
             return value
         if value not in self._numbers:
-            self._numbers[value] = self.numbers(np.array(value, dtype=np.float64), f"number_{len(self._numbers)}")
+            self._numbers[value] = self.rounded_constant(
+                np.array(value, dtype=np.float64), f"number_{len(self._numbers)}"
+            )
         return self._numbers[value]
 
     def axis(self, number: int) -> Value:
-        """A constant that says which axis is meant."""
+        """Return a constant that selects an axis."""
         if number not in self._axes:
             self._axes[number] = self.constant(np.array([number]), f"axis_{len(self._axes)}")
         return self._axes[number]
 
-    def cast(self, value: Value, kind: np.dtype[Any], name: str | None = None) -> Value:
-        """A value in another type."""
-        return self.add("Cast", value, to=helper.np_dtype_to_tensor_dtype(kind), name=name)
+    def cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
+        """Convert a value to another type."""
+        return self.add("Cast", value, to=helper.np_dtype_to_tensor_dtype(dtype))
 
 
 class _Onnx:
-    """ONNX's dialect of the formula."""
+    """The formula's array operations in ONNX."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.epsilon = float(np.finfo(graph.type).eps)
+        self.epsilon = float(np.finfo(graph.dtype).eps)
 
     def exp(self, value: Value) -> Value:
         return self.graph.add("Exp", value)
@@ -148,7 +150,7 @@ class _Onnx:
         return self.graph.add("Where", condition, one, other)
 
     def as_float(self, condition: Value) -> Value:
-        return self.graph.cast(condition, self.graph.type)
+        return self.graph.cast(condition, self.graph.dtype)
 
     def row_max(self, value: Value) -> Value:
         if self.graph.opset < AXES_AS_INPUT:
@@ -168,39 +170,45 @@ class _Onnx:
         return self.graph.add("Squeeze", value, self.graph.axis(2))
 
 
-def write_head(graph: Graph, formula: Formula, inputs: list[Value]) -> None:
-    """Add all nodes of a head; what comes out is called ``label`` and ``probabilities``.
+def input_widths(formula: Formula) -> dict[str, int]:
+    """The number of columns of each input of a head, by name: logits and, if it was fitted with them, features."""
+    return {"logits": len(formula.classes)} | ({} if formula.width is None else {"features": formula.width})
 
-    The inputs have any type of numbers with a point. The largest probability is at the label, also after rounding.
+
+def write_head(graph: Graph, formula: Formula, inputs: list[Value]) -> None:
+    """Add the nodes of a head, with the outputs ``label`` and ``probabilities``.
+
+    The inputs may have any floating-point type. The largest probability is always the label's, also after rounding.
     """
-    dialect = _Onnx(graph)
-    constants = {name: graph.numbers(values, name) for name, values in formula.constants.items()}
-    answers, logs = evaluate(formula.plan, dialect, constants, [graph.cast(value, graph.type) for value in inputs])
-    places = graph.add("Squeeze", answers, graph.axis(1))
-    graph.add("Gather", _classes(graph, formula.classes), places, axis=0, name="label")
-    likely = graph.cast(dialect.exp(logs), np.dtype(np.float32))
-    largest = dialect.row_max(likely)
-    others = graph.add("Min", likely, largest * graph.constant(np.array(BELOW_ONE), "below_one"))
-    graph.add("Where", constants["columns"] == answers, largest, others, name="probabilities")
+    operations = _Onnx(graph)
+    constants = {name: graph.rounded_constant(values, name) for name, values in formula.constants.items()}
+    cast_inputs = [graph.cast(value, graph.dtype) for value in inputs]
+    columns, log_probabilities = evaluate(formula.plan, operations, constants, cast_inputs)
+    column_numbers = graph.add("Squeeze", columns, graph.axis(1))
+    graph.add("Gather", _classes(graph, formula.classes), column_numbers, axis=0, name="label")
+    probabilities = graph.cast(operations.exp(log_probabilities), np.dtype(np.float32))
+    largest = operations.row_max(probabilities)
+    others = graph.add("Min", probabilities, largest * graph.constant(np.array(BELOW_ONE), "below_one"))
+    graph.add("Where", constants["columns"] == columns, largest, others, name="probabilities")
     used = {name for node in graph.nodes for name in node.input}
     graph.constants = [tensor for tensor in graph.constants if tensor.name in used]
 
 
 def _classes(graph: Graph, classes: NDArray[Any]) -> Value:
-    """The classes as a constant: texts, whole numbers, other numbers, or true and false."""
+    """The classes as a constant: strings, integers, floats or booleans."""
     names = classes.tolist()
     if all(isinstance(name, str) for name in names):
         return graph.constant(np.array(names, dtype=object), "classes")
     values = np.array(names)
     if values.dtype.kind not in "bif" or values.ndim != 1:
-        raise TypeError(f"Classes such as {names[0]!r} have no type in ONNX: fit the head on whole numbers or strings.")
+        raise TypeError(f"ONNX has no type for classes such as {names[0]!r}: fit the head on integers or strings.")
     return graph.constant(values, "classes")
 
 
-def outputs_of(graph: Graph, rows: int | str | None) -> list[ValueInfoProto]:
-    """What :func:`write_head` has added as outputs, with a name or number for the rows."""
+def output_infos(graph: Graph, n_samples: int | str | None) -> list[ValueInfoProto]:
+    """Types and shapes of the outputs of :func:`write_head`, for a fixed or a named number of samples."""
     classes = next(tensor for tensor in graph.constants if tensor.name == graph.prefix + "classes")
     return [
-        helper.make_tensor_value_info("label", classes.data_type, [rows]),
-        helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, [rows, *classes.dims]),
+        helper.make_tensor_value_info("label", classes.data_type, [n_samples]),
+        helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, [n_samples, *classes.dims]),
     ]

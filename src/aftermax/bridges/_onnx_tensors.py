@@ -1,4 +1,4 @@
-"""What is known of the tensors of a user's network, and which of them a head can take."""
+"""Types and shapes of the tensors of a user's network, and which of them can be a head's inputs."""
 
 from __future__ import annotations
 
@@ -9,36 +9,38 @@ from dataclasses import dataclass
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, shape_inference
 
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
-SAME_VALUES = ("Identity", "Cast", "Flatten", "Reshape", "Squeeze")  # operators that leave the numbers as they are
-NAMES_SHOWN = 20
+SAME_VALUES = ("Identity", "Cast", "Flatten", "Reshape", "Squeeze")  # operators that do not change the values
+MAX_NAMES_SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor, or what else a name stands for, as far as it is known."""
+    """A named tensor, sequence or other value of a network, with its type as far as it is known."""
 
     name: str
     type: TypeProto
 
     @property
     def shape(self) -> list[int | str | None] | None:
-        """The size of each axis, or what it is called, or None for one that is not known."""
+        """The size or name of each dimension, None for an unknown one; None if the shape is unknown."""
         known = self.type.tensor_type
         return (
             [size.dim_value or size.dim_param or None for size in known.shape.dim] if known.HasField("shape") else None
         )
 
     @property
-    def is_float(self) -> bool:
-        """Whether it may be a tensor of numbers with a point."""
+    def may_be_float(self) -> bool:
+        """Whether it is a floating-point tensor, or of unknown type."""
         kind = self.type.WhichOneof("value")
         return kind is None or (kind == "tensor_type" and self.type.tensor_type.elem_type in (0, *FLOATS))
 
     @property
     def columns(self) -> int | None:
-        """How many numbers there are for each row, if that is known."""
-        sizes = [size for size in (self.shape or [None, None])[1:] if isinstance(size, int)]
-        return math.prod(sizes) if self.shape is not None and len(sizes) == len(self.shape) - 1 else None
+        """The number of values per sample, or None if it is unknown."""
+        if self.shape is None:
+            return None
+        sizes = [size for size in self.shape[1:] if isinstance(size, int)]
+        return math.prod(sizes) if len(sizes) == len(self.shape) - 1 else None
 
     def __str__(self) -> str:
         kind = self.type.WhichOneof("value")
@@ -52,7 +54,7 @@ class Tensor:
 
 
 def tensors_of(network: ModelProto) -> dict[str, Tensor]:
-    """The tensors that a head could take, by name, in the order of computing."""
+    """The tensors that could be a head's inputs, by name, in the order of computation."""
     inferred = shape_inference.infer_shapes(network, data_prop=True).graph
     types = {
         value.name: value.type for values in (inferred.value_info, inferred.input, inferred.output) for value in values
@@ -63,63 +65,73 @@ def tensors_of(network: ModelProto) -> dict[str, Tensor]:
     return {name: Tensor(name, types.get(name, TypeProto())) for name in names}
 
 
-def ask_for(network: ModelProto, tensors: dict[str, Tensor], widths: dict[str, int]) -> ValueError:
-    """The error that asks for all names that are needed, by role with the number of columns, and says which may be."""
+def missing_names_error(network: ModelProto, tensors: dict[str, Tensor], missing: dict[str, int]) -> ValueError:
+    """The error that asks for the names of inputs, and lists the tensors that are possible.
+
+    ``missing`` has the number of columns of each input that has no name, "logits" and "features".
+    """
     outputs = [value.name for value in network.graph.output]
-    why = {"logits": f"the network has {len(outputs)} outputs", "features": "this head was fitted with features"}
-    which = {"logits": ", ".join(str(tensors[name]) for name in outputs if name in tensors)}
-    if "features" in widths:
-        fitting = [name for name, tensor in tensors.items() if tensor.is_float and tensor.columns == widths["features"]]
-        known = f", as {_listed(fitting)}" if fitting else ""
-        which["features"] = f"{widths['features']} columns{known}"
-    reason = ", and ".join(why[role] for role in widths)
-    asked = ", and ".join(f"which has the {role}, {role}=... ({which[role]})" for role in widths)
-    return ValueError(f"{reason[0].upper()}{reason[1:]}: say {asked}.")
+    reasons, requests = [], []
+    if "logits" in missing:
+        candidates = ", ".join(str(tensors[name]) for name in outputs if name in tensors)
+        reasons.append(f"the network has {len(outputs)} outputs")
+        requests.append(f"the logits ({candidates})")
+    if "features" in missing:
+        n_features = missing["features"]
+        names = [name for name, tensor in tensors.items() if tensor.may_be_float and tensor.columns == n_features]
+        candidates = f", such as {_last_first(names)}" if names else ""
+        reasons.append("this head was fitted with features")
+        requests.append(f"the features ({n_features} columns{candidates})")
+    reason = " and ".join(reasons)
+    request = " and the name of the tensor with ".join(requests)
+    return ValueError(f"{reason[0].upper()}{reason[1:]}: pass the name of the tensor with {request}.")
 
 
-def checked(network: ModelProto, tensors: dict[str, Tensor], name: str, role: str, width: int) -> Tensor:
-    """A tensor by name; one that is known not to be what the head was fitted on is refused."""
+def named_tensor(network: ModelProto, tensors: dict[str, Tensor], name: str, role: str, width: int) -> Tensor:
+    """The tensor of this name; raises ValueError if it cannot be the logits or features that the head was fitted on."""
     if name not in tensors:
         outputs = ", ".join(repr(value.name) for value in network.graph.output)
         raise ValueError(
-            f"The network has no tensor called {name!r} for the {role}. Its outputs are {outputs}. All its tensors, "
-            f"from the last one on, are {_listed(list(tensors))}."
+            f"The network has no tensor named {name!r} for the {role}. Its outputs are {outputs}. All its tensors, "
+            f"last first, are {_last_first(list(tensors))}."
         )
     tensor = tensors[name]
-    if not tensor.is_float:
-        raise ValueError(f"{tensor}: {role} are to be a tensor of numbers with a point.")
-    axes = 2 if tensor.shape is None else len(tensor.shape)
-    if axes < 2 or (axes > 2 and role == "logits"):
-        raise ValueError(f"{tensor}: {role} are to have rows and columns. Name a tensor with two axes.")
+    if not tensor.may_be_float:
+        raise ValueError(f"{tensor}: {role} must be a floating-point tensor.")
+    n_dimensions = 2 if tensor.shape is None else len(tensor.shape)
+    if n_dimensions < 2 or (n_dimensions > 2 and role == "logits"):
+        raise ValueError(f"{tensor}: {role} must be of shape (n_samples, {width}). Name a tensor with two dimensions.")
     if tensor.columns not in (None, width):
         raise ValueError(
-            f"{tensor}: {tensor.columns} columns, but the head was fitted on {role} with {width} columns. Attach it to "
-            "the network that it was fitted on."
+            f"{tensor}: it has {tensor.columns} columns, but the head was fitted on {role} with {width} columns. "
+            "Attach the head to the network that it was fitted on."
         )
     return tensor
 
 
 def warn_if_softmax(network: ModelProto, logits: str, *, named: bool) -> None:
-    """Warn when the head is about to be given probabilities; refuse, unless the user has named them."""
-    makers = {name: node for node in network.graph.node for name in node.output}
-    node = makers.get(logits)
+    """Warn if the logits are probabilities, where the user has named them; otherwise raise ValueError."""
+    producers = {name: node for node in network.graph.node for name in node.output}
+    node = producers.get(logits)
     while node is not None and node.op_type in SAME_VALUES:
-        node = makers.get(node.input[0])
-    if node is None or not _makes_probabilities(node):
+        node = producers.get(node.input[0])
+    if node is None or not _returns_probabilities(node):
         return
-    instead = (
-        f"name the tensor before it, logits=... ({node.input[0]!r})"
+    advice = (
+        f"pass the name of the tensor before it, {node.input[0]!r}"
         if node.op_type == "Softmax"
-        else "export the model with its scores (skl2onnx: the option raw_scores), if it has them"
+        else "export the model with its raw scores, if it has them (in skl2onnx, the option raw_scores)"
     )
-    told = f"{logits!r} are probabilities, for they come from a {node.op_type}, and the head takes logits: {instead}."
+    message = (
+        f"{logits!r} has probabilities, because it comes from a {node.op_type}, but the head needs logits: {advice}."
+    )
     if not named:
-        raise ValueError(told)
-    warnings.warn(told, UserWarning, stacklevel=3)
+        raise ValueError(message)
+    warnings.warn(message, UserWarning, stacklevel=3)
 
 
-def _makes_probabilities(node: NodeProto) -> bool:
-    """Whether it is a softmax, or of the operators for scikit-learn's models one that ends in probabilities."""
+def _returns_probabilities(node: NodeProto) -> bool:
+    """Whether it is a softmax, or an operator of a scikit-learn model that returns probabilities."""
     texts = {attribute.name: attribute.s for attribute in node.attribute}
     return (
         node.op_type == "Softmax"
@@ -128,6 +140,6 @@ def _makes_probabilities(node: NodeProto) -> bool:
     )
 
 
-def _listed(names: list[str]) -> str:
-    """Names from the last one on, as many as can be read."""
-    return ", ".join(map(repr, names[::-1][:NAMES_SHOWN])) + (", ..." if len(names) > NAMES_SHOWN else "")
+def _last_first(names: list[str]) -> str:
+    """A list of names, the last one first, of limited length."""
+    return ", ".join(map(repr, names[::-1][:MAX_NAMES_SHOWN])) + (", ..." if len(names) > MAX_NAMES_SHOWN else "")

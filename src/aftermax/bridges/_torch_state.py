@@ -1,4 +1,4 @@
-"""What a PyTorch head's ``state_dict`` holds beside its buffers: JSON text as a tensor, checked when it is read."""
+"""The part of a PyTorch head's ``state_dict`` that is not a buffer: JSON as a tensor, checked on loading."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from torch import Tensor
 from aftermax._heads.formula import Plan
 from aftermax._utils.untrusted import count, fields, flag, number, some
 
-KINDS_OF_CLASSES = "OUbiuf"  # what numpy calls strings, true and false, and numbers
+CLASS_DTYPE_KINDS = "OUbiuf"  # numpy's codes for objects, strings, booleans and numbers
 REBUILD = (
     "build the module with Head.from_fitted(aftermax.load(path)), from the file of the head that the state_dict was "
-    "saved with, and load it then"
+    "saved with, and then call load_state_dict"
 )
 
 
 class State(NamedTuple):
-    """Which steps a head takes, the class of each column, and how many columns its features have."""
+    """The head's plan, the class of each column, and the number of features."""
 
     plan: Plan
     classes: NDArray[Any]
@@ -30,61 +30,61 @@ class State(NamedTuple):
 
 
 def state_to_tensor(state: State) -> Tensor:
-    """The state as bytes, for files that hold tensors only."""
-    names = state.classes.tolist()
-    for name in names:
+    """Encode the state as bytes, for file formats that hold tensors only."""
+    classes = state.classes.tolist()
+    for name in classes:
         if not isinstance(name, str | int | float):
             raise TypeError(f"Classes such as {name!r} cannot be in a state_dict: fit the head on strings or numbers.")
-    described = {"plan": state.plan, "classes": names, "dtype": state.classes.dtype.str, "width": state.width}
-    return torch.frombuffer(bytearray(json.dumps(described).encode()), dtype=torch.uint8)
+    content = {"plan": state.plan, "classes": classes, "dtype": state.classes.dtype.str, "width": state.width}
+    return torch.frombuffer(bytearray(json.dumps(content).encode()), dtype=torch.uint8)
 
 
 def state_from_tensor(value: object, own: State) -> State:
-    """The state in a ``state_dict``, for a module that has this one so far."""
+    """Decode and check a state from a ``state_dict``, to be loaded into a module with the state ``own``."""
     try:
-        described = fields(_described(value), ("plan", "classes", "dtype", "width"), "it")
-        width = described["width"]
+        content = fields(_decoded(value), ("plan", "classes", "dtype", "width"), "it")
+        width = content["width"]
         return State(
-            _plan(described["plan"], own.plan),
-            _classes(described["classes"], described["dtype"], len(own.classes)),
+            _checked_plan(content["plan"], own.plan),
+            _checked_classes(content["classes"], content["dtype"], len(own.classes)),
             None if width is None else count(width, "the number of features", least=1),
         )
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"_extra_state is not what this head needs ({error}): {REBUILD}.") from error
+        raise ValueError(f"_extra_state does not fit this head ({error}): {REBUILD}.") from error
 
 
-def difference(found: Mapping[str, Any], own: Mapping[str, Tensor]) -> str | None:
-    """Why tensors by name cannot take the place of a head's own; None if they can."""
-    for name in sorted(set(found) ^ set(own)):
-        return f"{name!r} is in one of them only"
+def difference(loaded: Mapping[str, Any], own: Mapping[str, Tensor]) -> str | None:
+    """Return why the tensors of a ``state_dict`` cannot replace a head's own; None if they can."""
+    for name in sorted(set(loaded) ^ set(own)):
+        return f"{name!r} is in only one of the two"
     for name, values in own.items():
-        shape, needed = tuple(getattr(found[name], "shape", ())), tuple(values.shape)
+        shape, needed = tuple(getattr(loaded[name], "shape", ())), tuple(values.shape)
         if shape != needed and name != "_extra_state":
-            return f"{name!r} has shape {shape} there and {needed} here"
+            return f"{name!r} has shape {shape} in the state_dict and {needed} in the module"
     return None
 
 
-def _described(value: object) -> Any:
+def _decoded(value: object) -> Any:
     if not isinstance(value, Tensor) or value.dtype != torch.uint8 or value.ndim != 1:
-        raise ValueError("it is no tensor of bytes")
+        raise ValueError("it is not a tensor of bytes")
     return json.loads(bytes(value.cpu().numpy()))
 
 
-def _plan(value: object, own: Plan) -> Plan:
-    """A plan for the same constants: of the steps, only SPH's exponent and whether it vetoes can be others."""
+def _checked_plan(value: object, own: Plan) -> Plan:
+    """A plan for the same constants: only SPH's distance power and whether it vetoes may differ."""
     plan = fields(value, own, "its plan")
-    free = {}
+    may_differ = {}
     if own["kind"] == "sph":
-        free = {"power": number(plan["power"], "its power", 0.0), "vetoes": flag(plan["vetoes"], "its veto")}
-    if plan != own | free:
+        may_differ = {"power": number(plan["power"], "its power", 0.0), "vetoes": flag(plan["vetoes"], "its veto")}
+    if plan != own | may_differ:
         raise ValueError("its plan is for other constants")
     return plan
 
 
-def _classes(value: object, dtype: object, size: int) -> NDArray[Any]:
-    names = some(value, size, "its classes")
-    kind = np.dtype(dtype) if isinstance(dtype, str) else np.dtype(bytes)
-    classes = np.array(names, dtype=kind)
-    if kind.kind not in KINDS_OF_CLASSES or classes.ndim != 1 or classes.tolist() != names:
-        raise ValueError("its classes are not of the type that it names")
+def _checked_classes(value: object, dtype: object, n_classes: int) -> NDArray[Any]:
+    names = some(value, n_classes, "its classes")
+    class_dtype = np.dtype(dtype) if isinstance(dtype, str) else np.dtype(bytes)
+    classes = np.array(names, dtype=class_dtype)
+    if class_dtype.kind not in CLASS_DTYPE_KINDS or classes.ndim != 1 or classes.tolist() != names:
+        raise ValueError("its classes are not of the stated dtype")
     return classes

@@ -1,8 +1,7 @@
-"""PyTorch: a fitted head as a module, and a frozen model's logits collected. Needs the ``torch`` extra."""
+"""PyTorch: a fitted head as a module, and the logits of a frozen model. Needs the ``torch`` extra."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.validation import PROBABILITIES_TOLD, look_like_probabilities
 from aftermax.bridges._formula import Formula, evaluate, formula_of
+from aftermax.bridges._head_inputs import FirstBatchCheck, wrong_number_of_inputs
 
 try:
     import torch
@@ -24,40 +23,40 @@ from aftermax.bridges._torch_state import REBUILD, State, difference, state_from
 
 __all__ = ["Collected", "Head", "collect_logits"]
 
-LEAST_BYTES = 4  # of a number that a head computes with
-VALUES_AT_A_TIME = 2**18  # as many as stay in a processor's cache
+MIN_BYTES = 4  # of a floating-point number: a head does not compute below float32
+VALUES_PER_CHUNK = 2**18  # as many as fit into a processor's cache
 
 
 class Head(nn.Module):
-    """A fitted head as a module: from logits to log-probabilities.
+    """A fitted head as a PyTorch module: takes logits, returns log-probabilities.
 
-    The argmax of a row is the column that the Python head's ``predict`` answers with. The head computes in float64,
-    whatever the logits come in, for then its answers are the Python head's. ``head.float()`` makes it faster and may
-    change the answer to rows that are within rounding of another; devices without float64 need it:
-    ``head.float().to("mps")``. Below float32 it does not go: with ``model.half()`` it moves to float32, and
-    autocast passes it by. What it returns has the precision that it computes in.
+    The argmax over the columns is the column that the Python head predicts. The module computes and returns float64,
+    whatever the type of the logits, because then its predictions equal the Python head's. ``head.float()`` is faster,
+    and may change the prediction of samples that are within rounding of another class. Devices without float64 need
+    it: ``head.float().to("mps")``. The module never computes below float32: ``model.half()`` converts it to float32,
+    and autocast has no effect on it.
 
-    It holds constants only, as buffers: nothing to train. Gradients flow through to the logits and features. A
-    ``state_dict`` holds all of it, as tensors only. To load one, build the module from the head's own file,
-    ``Head.from_fitted(aftermax.load("head.npz"))``, and call ``load_state_dict`` then.
+    The module has buffers and no parameters, so there is nothing to train. Gradients flow to the logits and features.
+    A ``state_dict`` holds the whole head, as tensors only. To load one, build the module from the head's own file,
+    ``Head.from_fitted(aftermax.load("head.npz"))``, and then call ``load_state_dict``.
 
-    The first batch that it is called with is looked at once: probabilities, from a model that ends in softmax, are
-    warned about.
+    The first batch is checked once: if it consists of probabilities, as from a model that ends in softmax, the module
+    warns.
 
-    ``torch.export`` and ``torch.jit.trace`` take it; what they make has all rows in memory at once, which for SPH is
-    K * K numbers for each row, and for a combination some hundreds: pass it batches.
+    ``torch.export`` and ``torch.jit.trace`` accept the module. The exported program processes all samples of a batch
+    at once, which for SPH takes n_classes ** 2 values per sample, and for a combination some hundreds: use batches.
 
     Parameters
     ----------
     formula : Formula
-        Use :meth:`from_fitted`.
+        Use :meth:`from_fitted` instead.
 
     Attributes
     ----------
-    classes : ndarray of shape (K,)
+    classes : ndarray of shape (n_classes,)
         The class of each column.
     width : int or None
-        How many columns the features have; None for a head that takes none.
+        The number of features; None if the head was fitted without features.
 
     Examples
     --------
@@ -68,127 +67,122 @@ class Head(nn.Module):
     >>> scores = load_vmnist(trained_on=500)
     >>> fitted = SPHClassifier().fit(scores.val_logits, scores.val_labels)
     >>> head = Head.from_fitted(fitted)
-    >>> logs = head(torch.from_numpy(scores.test_logits))
-    >>> bool((head.classes[logs.argmax(dim=1)] == fitted.predict(scores.test_logits)).all())
+    >>> log_proba = head(torch.from_numpy(scores.test_logits))
+    >>> bool((head.classes[log_proba.argmax(dim=1)] == fitted.predict(scores.test_logits)).all())
     True
-    >>> model = torch.nn.Sequential(torch.nn.Linear(784, 10), head).eval()  # onto a network, to ship as one
+    >>> model = torch.nn.Sequential(torch.nn.Linear(784, 10), head).eval()  # your network and the head as one model
     """
-
-    _looked = False  # at the first batch
 
     def __init__(self, formula: Formula) -> None:
         super().__init__()
+        if not isinstance(formula, Formula):
+            raise TypeError(f"Head got a {type(formula).__name__}: create the module with Head.from_fitted(head).")
         self.classes: NDArray[Any] = formula.classes
         self.width = formula.width
         self.plan = formula.plan
+        self._first_batch_check = FirstBatchCheck()
         for name, values in formula.constants.items():
             self.register_buffer(name, torch.from_numpy(np.array(values, order="C")))
 
     @classmethod
     def from_fitted(cls, head: Any) -> Head:
-        """The module of a fitted :class:`~aftermax.AutoHead`, SPHClassifier or SPHClassifierCV."""
+        """Create the module from a fitted :class:`~aftermax.AutoHead`, SPHClassifier or SPHClassifierCV."""
         return cls(formula_of(head)).eval()
 
     def forward(self, logits: Tensor, features: Tensor | None = None) -> Tensor:
-        """Log-probabilities of the classes, of shape (n_rows, K).
+        """Compute log-probabilities.
 
-        NaN in, NaN out: unlike the Python head it does not look for them.
+        A sample with NaN gets NaN: unlike the Python head, the module does not check for missing values.
 
         Parameters
         ----------
-        logits : Tensor of shape (n_rows, K)
-            As the head was fitted on.
-        features : Tensor of shape (n_rows, d), default=None
-            For a head that was fitted with features, and only for such a head.
+        logits : Tensor of shape (n_samples, n_classes)
+            Logits of the model that the head was fitted on.
+        features : Tensor of shape (n_samples, n_features), default=None
+            Required if the head was fitted with features, and not allowed otherwise.
+
+        Returns
+        -------
+        Tensor of shape (n_samples, n_classes)
+            Log-probabilities, one column per class in the order of ``classes``.
         """
         inputs = [logits] if features is None else [logits, features]
         self._check_arguments(inputs)
-        recorded = torch.compiler.is_compiling() or not isinstance(logits.shape[0], int)
-        if recorded:  # by torch.export, torch.jit.trace and the like, for any number of rows
-            return self._tell(inputs)
+        being_exported = torch.compiler.is_compiling() or not isinstance(logits.shape[0], int)
+        if being_exported:  # by torch.export, torch.jit.trace and the like, for any number of samples
+            return self._log_probabilities(inputs)
         self._check_shapes(inputs)
-        self._look_at(logits)
-        parts = zip(*(values.split(self._rows_at_a_time) for values in inputs), strict=True)
-        return torch.cat([self._tell(some) for some in parts])
+        self._warn_if_probabilities(logits)
+        chunks = zip(*(values.split(self._samples_per_chunk) for values in inputs), strict=True)
+        return torch.cat([self._log_probabilities(chunk) for chunk in chunks])
 
-    def _tell(self, inputs: Sequence[Tensor]) -> Tensor:
-        precision, constants = self._precision, dict(self.named_buffers())
+    def _log_probabilities(self, inputs: Sequence[Tensor]) -> Tensor:
+        dtype, constants = self._dtype, dict(self.named_buffers())
         with _no_autocast(inputs[0].device.type):
-            logs: Tensor = evaluate(
-                self.plan, _Torch(precision), constants, [values.to(precision) for values in inputs]
-            )[1]
-        return logs
+            result: Tensor = evaluate(self.plan, _Torch(dtype), constants, [values.to(dtype) for values in inputs])[1]
+        return result
 
     @property
-    def _precision(self) -> torch.dtype:
+    def _dtype(self) -> torch.dtype:
         return next(values.dtype for values in self.buffers() if values.is_floating_point())
 
     @property
-    def _rows_at_a_time(self) -> int:
-        """So many that the largest array on the way is not too large; for SPH it has K * K values for each row."""
-        arrays = [values for values in self.buffers() if values.ndim]
-        wide = max(values.numel() if self.plan["kind"] == "sph" else values.shape[-1] for values in arrays)
-        return max(1, VALUES_AT_A_TIME // wide)
+    def _samples_per_chunk(self) -> int:
+        """As many samples as keep the largest intermediate array small; for SPH it has n_classes ** 2 per sample."""
+        return max(1, VALUES_PER_CHUNK // max(self.plan["values_per_sample"], len(self.classes)))
 
     def _check_arguments(self, inputs: list[Tensor]) -> None:
-        """Refuse what is no tensor, and features that are missing or too many."""
+        call = "head(logits)" if self.width is None else "head(logits, features)"
         for name, values in zip(("logits", "features"), inputs, strict=False):
             if isinstance(values, tuple | list):
-                call = "head(logits)" if self.width is None else "head(logits, features)"
-                raise TypeError(f"{name} are a {type(values).__name__}: pass each tensor as an argument, {call}.")
+                raise TypeError(f"{name} is a {type(values).__name__}: pass each tensor as its own argument, {call}.")
             if not isinstance(values, Tensor):
-                raise TypeError(f"{name} are of type {type(values).__name__}: pass a tensor, torch.as_tensor({name}).")
+                raise TypeError(f"{name} must be a tensor, got {type(values).__name__}: pass torch.as_tensor({name}).")
         if (len(inputs) == 2) != (self.width is not None):
-            raise ValueError(
-                "This head was fitted without features: pass logits only."
-                if self.width is None
-                else f"This head was fitted with features: pass those of these rows too ({self.width} columns), "
-                "head(logits, features)."
-            )
+            raise wrong_number_of_inputs(self.width, call)
 
     def _check_shapes(self, inputs: list[Tensor]) -> None:
-        """Refuse another shape than the head was fitted on."""
-        sources = (("logits", len(self.classes), "the logits of the model"), ("features", self.width, "the layer"))
+        sources = (
+            ("logits", len(self.classes), "logits of the model"),
+            ("features", self.width, "features of the layer"),
+        )
         for (name, columns, source), values in zip(sources, inputs, strict=False):
             if values.ndim != 2 or values.shape[1] != columns:
                 raise ValueError(
-                    f"{name} have shape {tuple(values.shape)}, but the head was fitted on {columns} columns: pass "
-                    f"{source} that it was fitted on, as (n_rows, {columns})."
+                    f"{name} have shape {tuple(values.shape)}, but the head was fitted on {columns} columns: pass the "
+                    f"{source} that it was fitted on, of shape (n_samples, {columns})."
                 )
-        rows, others = len(inputs[0]), len(inputs[-1])
-        if rows != others:
-            raise ValueError(f"features have {others} rows but logits have {rows}: pass one for each.")
+        n_samples, n_others = len(inputs[0]), len(inputs[-1])
+        if n_samples != n_others:
+            raise ValueError(f"logits have {n_samples} samples and features have {n_others}: pass the same samples.")
 
-    def _look_at(self, logits: Tensor) -> None:
-        """Warn if the first rows that come are probabilities."""
-        if self._looked or len(logits) == 0:
+    def _warn_if_probabilities(self, logits: Tensor) -> None:
+        if self._first_batch_check.done:
             return
         try:
             values = logits.detach().cpu().double().numpy()
-        except RuntimeError:  # without numbers, as on the meta device and in torch.func
+        except RuntimeError:  # no values to check, as on the meta device and in torch.func
             return
-        self._looked = True
-        if look_like_probabilities(values):
-            warnings.warn(PROBABILITIES_TOLD, UserWarning, stacklevel=5)  # past torch's own two calls
+        self._first_batch_check(values, stacklevel=5)  # the caller, past forward and torch's own two calls
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Head:
-        """Move or convert, but never below float32."""
+        """Move or convert the module, but never below float32."""
 
-        def no_lower(values: Tensor) -> Tensor:
-            moved = fn(values)
-            if moved.is_floating_point() and moved.element_size() < LEAST_BYTES:
-                return values.to(moved.device, torch.float32)
-            return moved
+        def at_least_float32(values: Tensor) -> Tensor:
+            converted = fn(values)
+            if converted.is_floating_point() and converted.element_size() < MIN_BYTES:
+                return values.to(converted.device, torch.float32)
+            return converted
 
-        super()._apply(no_lower, recurse)
+        super()._apply(at_least_float32, recurse)
         return self
 
     def get_extra_state(self) -> Tensor:
-        """What ``state_dict`` holds beside the buffers: which steps the head takes, and its classes, as bytes."""
+        """Return the part of ``state_dict`` that is not a buffer: the head's kind and classes, as bytes."""
         return state_to_tensor(self._state)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Take over what another head's ``state_dict`` holds."""
+        """Load what :meth:`get_extra_state` returned."""
         self.plan, self.classes, self.width = state_from_tensor(state, self._state)
 
     @property
@@ -196,43 +190,43 @@ class Head(nn.Module):
         return State(self.plan, self.classes, self.width)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        """All of another head, or nothing of it and a word of what to do."""
-        found = {name.removeprefix(prefix): value for name, value in state_dict.items() if name.startswith(prefix)}
-        if found:
-            told = difference(found, self.state_dict())
-            if told is not None:
+        """Load the whole head, or nothing of it and report an error."""
+        loaded = {name.removeprefix(prefix): value for name, value in state_dict.items() if name.startswith(prefix)}
+        if loaded:
+            reason = difference(loaded, self.state_dict())
+            if reason is not None:
                 errors: list[str] = rest[-1]
-                errors.append(f"The state_dict is of another head ({told}): {REBUILD}.")
+                errors.append(f"The state_dict is of another head ({reason}): {REBUILD}.")
                 return
-            state_from_tensor(found["_extra_state"], self._state)  # before anything is taken over
+            state_from_tensor(loaded["_extra_state"], self._state)  # raises before any buffer is changed
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def extra_repr(self) -> str:
-        """What is shown in a model's printout."""
+        """Return the arguments that a model's printout shows."""
         with_features = "" if self.width is None else f", features={self.width}"
         return f"{self.plan['kind']}, classes={len(self.classes)}{with_features}"
 
 
 def _no_autocast(device: str) -> AbstractContextManager[object]:
-    """Where autocast is on, products in float32 would be taken in half precision: switch it off."""
+    """Switch autocast off where it is on: it would compute matrix products in half precision."""
     on = device != "meta" and torch.is_autocast_enabled(device)
     return torch.autocast(device, enabled=False) if on else nullcontext()
 
 
 class _Torch:
-    """PyTorch's dialect of the formula."""
+    """The formula's array operations in PyTorch."""
 
     exp, log, abs = staticmethod(torch.exp), staticmethod(torch.log), staticmethod(torch.abs)
     maximum = staticmethod(torch.maximum)
 
-    def __init__(self, precision: torch.dtype) -> None:
-        self.precision = precision
-        self.epsilon = torch.finfo(precision).eps
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+        self.epsilon = torch.finfo(dtype).eps
 
     def power(self, value: Tensor, exponent: float) -> Tensor:
         if exponent == 2.0:
             return value * value
-        if 0.0 < exponent < 1.0:  # at 0 its slope has no bounds, and gradients would be NaN
+        if 0.0 < exponent < 1.0:  # the derivative at 0 is infinite, which would make gradients NaN
             positive = value > 0.0
             return torch.where(positive, torch.where(positive, value, 1.0) ** exponent, 0.0)
         return value**exponent
@@ -241,7 +235,7 @@ class _Torch:
         return torch.where(condition, one, other)
 
     def as_float(self, condition: Tensor) -> Tensor:
-        return condition.to(self.precision)
+        return condition.to(self.dtype)
 
     def row_max(self, value: Tensor) -> Tensor:
         return value.amax(dim=-1, keepdim=True)

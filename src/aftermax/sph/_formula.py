@@ -17,7 +17,8 @@ ROUNDED_OFF = 2.0**-53  # 1 plus this, or less, is 1 in float64
 
 def plan_of(rule: PoolingRule) -> Plan:
     """The exponent, and whether there is a veto."""
-    return {"power": rule.power, "vetoes": bool(np.isfinite(rule.veto_distance))}
+    vetoes = bool(np.isfinite(rule.veto_distance))
+    return {"power": rule.power, "vetoes": vetoes, "values_per_sample": rule.center.size}
 
 
 def constants_of(rule: PoolingRule, certainty: float, trusted: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
