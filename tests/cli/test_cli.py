@@ -1,4 +1,4 @@
-"""The installed command."""
+"""The installed command: help, completion, errors and interruptions."""
 
 import os
 import signal
@@ -15,10 +15,10 @@ from aftermax.data import load_vmnist
 from helpers.command import SCRIPT, refused, run, run_here
 from helpers.samples import make_samples
 
-COMMANDS = ["demo", "audit", "fit", "predict", "export", "bench", "reproduce"]
+COMMANDS = ["demo", "audit", "fit", "predict", "export"]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["reproduce", "vmnist", "-h"], *([name, "-h"] for name in COMMANDS)])
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "-h"] for name in COMMANDS)])
 def test_help_is_there_for_every_command(arguments):
     done = run(*arguments, check=True)
     assert done.stdout.startswith(f"Usage: {' '.join(['aftermax', *arguments[:-1]])} ")
@@ -26,12 +26,9 @@ def test_help_is_there_for_every_command(arguments):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("arguments", [[], ["reproduce"]])
-def test_without_a_command_there_is_help_and_every_command_is_in_it(arguments):
-    done = run(*arguments, check=True)
-    listed = done.stdout.split("Commands:\n")[1]
-    expected = ["vmnist", "recipes", "choosing", "shift"] if arguments else COMMANDS
-    assert [line.split()[0] for line in listed.splitlines()] == expected
+def test_without_a_command_help_lists_every_command():
+    listed = run(check=True).stdout.split("Commands:\n")[1]
+    assert [line.split()[0] for line in listed.splitlines()] == COMMANDS
     assert "..." not in listed
 
 
@@ -47,14 +44,14 @@ def test_help_imports_nothing_heavy():
         "try:\n"
         "    main()\n"
         "except SystemExit:\n"
-        "    heavy = 'numpy', 'sklearn', 'numba', 'matplotlib', 'torch', 'pandas', 'pyarrow', 'onnx', 'rich'\n"
+        "    heavy = 'numpy', 'sklearn', 'scipy', 'numba', 'matplotlib', 'torch', 'pandas', 'pyarrow', 'onnx', 'rich'\n"
         "    print([name for name in heavy if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")
 
 
-def test_help_takes_a_moment():
+def test_help_is_fast():
     def best(*arguments):
         times = []
         for _ in range(7):
@@ -78,11 +75,16 @@ def test_help_takes_a_moment():
         (["audit", "scores.csv", "--seed", "x"], "aftermax: Invalid value for '--seed'"),
         (["predict", "head.npz", "scores.csv"], "aftermax: head.npz is not there."),
         (["demo", "--out"], "aftermax: Option '--out' requires an argument"),
-        (["bench"], "aftermax: bench needs --peers"),
     ],
 )
-def test_a_command_line_that_makes_no_sense_is_refused_in_one_line(arguments, words, tmp_path):
+def test_a_wrong_command_line_is_refused_in_one_line(arguments, words, tmp_path):
     assert refused(*arguments, cwd=tmp_path).startswith(words)
+
+
+def test_the_error_for_a_misspelled_command_is_a_sentence_that_names_the_help():
+    message = refused("exprot")
+    assert message.endswith(" See 'aftermax --help'.\n")
+    assert "?." not in message
 
 
 @pytest.mark.parametrize(("shell", "own"), [("bash", "COMP_WORDS"), ("zsh", "#compdef"), ("fish", "commandline -cp")])
@@ -102,19 +104,19 @@ def test_completion_knows_commands_options_and_values(words, expected):
     assert expected in run(env=os.environ | asked).stdout.split()
 
 
-def interrupted(process, library):
-    """Press Ctrl-C once the process has loaded a library; what it says then, and how long it takes."""
+def interrupt(process, library):
+    """Press Ctrl-C once the process has loaded a library; its exit code, its output, and the seconds it took."""
     while library not in Path(f"/proc/{process.pid}/maps").read_text():
         assert process.poll() is None
         time.sleep(0.1)
     time.sleep(1)
     start = time.perf_counter()
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=60)
-    return process.returncode, *said, time.perf_counter() - start
+    output = process.communicate(timeout=300)
+    return process.returncode, *output, time.perf_counter() - start
 
 
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has loaded is asked of Linux")
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux lists the libraries of a process")
 @pytest.mark.parametrize(
     ("arguments", "library"),
     [(["audit", "-", "--html", "report.html"], "arrow"), (["fit", "s.npz", "-o", "h.npz"], "llvm")],
@@ -128,23 +130,23 @@ def test_ctrl_c_is_one_line_and_exit_code_130_and_nothing_is_left(arguments, lib
         stdout=-1,
         stderr=-1,
         cwd=tmp_path,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # in the background, it is ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background process ignores it
     )
     process.stdin.write(b"a,b,label\n1,2,a\n")
     process.stdin.flush()
-    code, said, complained, seconds = interrupted(process, library)
+    code, out, err, seconds = interrupt(process, library)
     assert code == 130
-    assert said == b""
-    assert complained.endswith(b"aftermax: interrupted; nothing unfinished is left behind.\n")
-    assert seconds < 10
+    assert out == b""
+    assert err.endswith(b"aftermax: interrupted; no unfinished file is left behind.\n")
+    assert seconds < 60  # about 2 on an idle machine; the work takes minutes
     assert [path.name for path in tmp_path.iterdir()] == ["s.npz"]
 
 
-def test_a_reader_that_has_had_enough_is_no_error():
+def test_a_closed_pipe_is_not_an_error():
     started = subprocess.Popen([SCRIPT, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     started.stdout.close()
     assert started.stderr.read() == b""
-    assert started.wait(timeout=20) == 1
+    assert started.wait(timeout=120) == 1
     started.stderr.close()
 
 
@@ -159,7 +161,7 @@ def test_without_pyarrow_tables_name_what_to_install(tmp_path):
     assert done.stderr == "aftermax: .csv and .parquet files need pyarrow: pip install 'aftermax[cli]'\n"
 
 
-def test_an_error_that_nobody_thought_of_is_one_line_too(tmp_path):
+def test_an_unexpected_error_is_one_line_too(tmp_path):
     code = (
         "import sys; sys.argv = ['aftermax', 'demo']; import aftermax._demo\n"
         "aftermax._demo.run = lambda folder: {}['x']\n"
@@ -167,34 +169,13 @@ def test_an_error_that_nobody_thought_of_is_one_line_too(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == "aftermax: unexpected KeyError: 'x'. AFTERMAX_DEBUG=1 shows where; please report it.\n"
+    assert done.stderr == "aftermax: unexpected KeyError: 'x'. Set AFTERMAX_DEBUG=1 to see where; please report it.\n"
 
 
-@pytest.mark.parametrize("experiment", ["vmnist", "recipes", "choosing"])
-def test_an_error_is_one_line_and_exit_code_2(experiment, tmp_path):
-    said = refused("reproduce", experiment, "--data", "nowhere", cwd=tmp_path)
-    assert said.startswith("aftermax: MNIST is not in nowhere: no file train-images-idx3-ubyte[.gz]")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("experiment", ["vmnist", "recipes", "choosing"])
-def test_results_are_not_forgotten_before_the_data_is_there(experiment, tmp_path):
-    path = tmp_path / "out" / "outcomes.csv"
-    path.parent.mkdir()
-    path.write_text("results of an hour")
-    assert run("reproduce", experiment, "--again", "--out", "out", "--data", "typo", cwd=tmp_path).returncode == 2
-    assert path.read_text() == "results of an hour"
-
-
-def test_a_traceback_is_there_for_those_who_ask(tmp_path):
-    done = run("reproduce", "vmnist", "--data", "nowhere", cwd=tmp_path, env=os.environ | {"AFTERMAX_DEBUG": "1"})
+def test_aftermax_debug_shows_the_traceback(tmp_path):
+    done = run("audit", "nowhere.csv", cwd=tmp_path, env=os.environ | {"AFTERMAX_DEBUG": "1"})
     assert "Traceback" in done.stderr
     assert done.returncode != 0
-
-
-def test_an_unknown_recipe_is_refused_with_those_that_there_are(tmp_path):
-    said = refused("reproduce", "vmnist", "--recipe", "cake", cwd=tmp_path)
-    assert "'cake' is no recipe: choose from adam, rmsprop" in said
 
 
 def test_without_typer_the_command_names_what_to_install():
@@ -204,11 +185,11 @@ def test_without_typer_the_command_names_what_to_install():
     assert done.stderr == "aftermax: the command needs typer: pip install 'aftermax[cli]'\n"
 
 
-def test_the_demo_prints_its_table_and_writes_table_and_pictures(tmp_path, monkeypatch):
-    """On some rows of one of its three networks, for the sake of time."""
+def test_the_demo_prints_its_table_and_writes_table_and_figures(tmp_path, monkeypatch):
+    """On some samples of one of its three networks, to save time."""
     monkeypatch.setattr("aftermax._demo.SHIPPED", (500,))
     whole = load_vmnist(500)
-    monkeypatch.setattr("aftermax._demo.load_vmnist", lambda _: type(whole)(*(rows[:500] for rows in whole)))
+    monkeypatch.setattr("aftermax._demo.load_vmnist", lambda _: type(whole)(*(part[:500] for part in whole)))
     done = run_here("demo", "--out", "out", cwd=tmp_path, check=True)
     table = (tmp_path / "out" / "table.md").read_text()
     assert table in done.stdout

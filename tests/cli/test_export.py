@@ -1,4 +1,4 @@
-"""aftermax export, as installed: ONNX files that answer as the head does, alone and on a network."""
+"""aftermax export: ONNX files that predict as the head does, alone and attached to a network."""
 
 import json
 
@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import aftermax
+from aftermax.bridges.onnx import agreement, attach, to_onnx
 from aftermax.storage.head_files import FittedOn, write_head
 from helpers.command import refused, run, run_here
 from helpers.samples import make_samples
@@ -20,7 +21,7 @@ ATTACHED = ["both.onnx", "--onto", "network.onnx", "--logits-from", "logits", "-
 
 
 def network(path, weights):
-    """A network with one layer, and an output that is no logits."""
+    """A network with one layer, and an output that is not logits."""
     nodes = [
         helper.make_node("MatMul", ["x", "weights"], ["logits"]),
         helper.make_node("Neg", ["logits"], ["other"]),
@@ -38,12 +39,16 @@ def head():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, head):
+def logits():
+    return make_samples(seed=2, rows=300, size=3)[0].astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, head, logits):
     folder = tmp_path_factory.mktemp("export")
     aftermax.save(head, folder / "head.npz")
     weights = np.array([[2, 0, 0], [0, 0.5, 0], [0, 0, 1]], np.float32)
     network(folder / "network.onnx", weights)
-    logits = make_samples(seed=2, rows=300, size=3)[0].astype(np.float32)
     np.savez(folder / "scores.npz", test_logits=logits)
     np.save(folder / "inputs.npy", logits @ np.linalg.inv(weights))
     np.save(folder / "others.npy", -logits)
@@ -52,65 +57,72 @@ def folder(tmp_path_factory, head):
     return folder
 
 
-def answers(path, rows):
+def run_model(path, inputs):
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     return dict(
         zip(
             [one.name for one in session.get_outputs()],
-            session.run(None, {session.get_inputs()[0].name: rows}),
+            session.run(None, {session.get_inputs()[0].name: inputs}),
             strict=True,
         )
     )
 
 
-def test_export_writes_a_head_and_counts_where_it_agrees(folder, head, tmp_path):
+def test_export_writes_a_head_and_counts_the_same_predictions(folder, head, logits, tmp_path):
     asked = ["--check", "scores.npz", "--part", "test", "--precision", "float64"]
     done = run("export", "head.npz", tmp_path / "head.onnx", *asked, cwd=folder, check=True)
-    assert done.stderr.startswith("Of 300 rows, 300 have the Python head's answer")
-    assert done.stderr.endswith(f"\nWritten to {tmp_path / 'head.onnx'}\n")
+    expected = agreement(to_onnx(head, precision="float64"), head, logits)
+    assert expected.same == 300
+    assert done.stderr == f"{expected}\nWritten to {tmp_path / 'head.onnx'}\n"
     assert done.stdout == ""
-    with np.load(folder / "scores.npz") as scores:
-        logits = scores["test_logits"]
-    assert answers(tmp_path / "head.onnx", logits)["label"].tolist() == head.predict(logits).tolist()
+    assert run_model(tmp_path / "head.onnx", logits)["label"].tolist() == head.predict(logits).tolist()
 
 
-def test_a_head_goes_onto_a_network(folder, head, tmp_path):
+def test_a_head_is_attached_to_a_network(folder, head, tmp_path):
     asked = ["--onto", "network.onnx", "--logits-from", "logits", "--keep-outputs", "--json"]
     asked += ["--check", "scores.npz", "--part", "test", "--inputs", "inputs.npy"]
     done = run_here("export", "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)
-    told = json.loads(done.stdout)
-    assert (told["written"], told["takes"]) == (str(tmp_path / "both.onnx"), "logits")
-    assert told["agreement"]["rows"] == 300
-    assert told["agreement"]["differing"] == 0
-    found = answers(tmp_path / "both.onnx", np.load(folder / "inputs.npy"))
+    printed = json.loads(done.stdout)
+    assert (printed["written"], printed["takes"]) == (str(tmp_path / "both.onnx"), "logits")
+    assert printed["agreement"]["rows"] == 300
+    assert printed["agreement"]["differing"] == 0
+    found = run_model(tmp_path / "both.onnx", np.load(folder / "inputs.npy"))
     assert list(found) == ["label", "probabilities", "logits", "other"]
     assert np.mean(found["label"] == head.predict(found["logits"])) > 0.99
 
 
-def test_without_its_inputs_the_head_of_a_network_is_checked_alone(folder, tmp_path):
+def test_without_its_inputs_the_head_of_a_network_is_checked_alone(folder, head, logits, tmp_path):
     asked = ["--onto", "network.onnx", "--logits-from", "logits", "--check", "scores.npz", "--part", "test"]
     done = run_here("export", "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)
-    assert done.stderr.startswith("The head alone: Of 300 rows, ")
+    path = tmp_path / "both.onnx"
+    assert done.stderr == f"The head alone: {agreement(to_onnx(head), head, logits)}\nWritten to {path}\n"
 
 
-def test_a_head_that_was_fitted_on_probabilities_says_what_the_graph_takes(folder, head, tmp_path):
+def test_a_head_that_was_fitted_on_probabilities_says_what_the_graph_takes(head, logits, tmp_path):
     write_head(head, tmp_path / "head.npz", FittedOn(probabilities=True))
-    with np.load(folder / "scores.npz") as scores:
-        shares = np.exp(scores["test_logits"] - scores["test_logits"].max())
-    np.save(tmp_path / "shares.npy", shares)
-    asked = ["head.npz", "head.onnx", "--precision", "float64", "--check", "shares.npy"]
+    probabilities = np.exp(logits - logits.max())
+    np.save(tmp_path / "probabilities.npy", probabilities)
+    asked = ["head.npz", "head.onnx", "--precision", "float64", "--check", "probabilities.npy"]
     done = run_here("export", *asked, cwd=tmp_path, check=True)
-    said = "Written to head.onnx. It takes log-probabilities, log(max(p, 1e-12)), for the head was fitted on those"
-    assert done.stderr.endswith(f"{said} (--log).\n")
-    assert answers(tmp_path / "head.onnx", np.log(shares))["label"].tolist() == head.predict(np.log(shares)).tolist()
-    told = json.loads(run_here("export", *asked, "--json", cwd=tmp_path, check=True).stdout)
-    assert (told["takes"], told["agreement"]["same"]) == ("log-probabilities", 300)
+    written = (
+        "Written to head.onnx. It takes log-probabilities, log(max(p, 1e-12)), because the head was fitted with --log."
+    )
+    assert done.stderr.endswith(f"{written}\n")
+    assert (
+        run_model(tmp_path / "head.onnx", np.log(probabilities))["label"].tolist()
+        == head.predict(np.log(probabilities)).tolist()
+    )
+    printed = json.loads(run_here("export", *asked, "--json", cwd=tmp_path, check=True).stdout)
+    assert (printed["takes"], printed["agreement"]["same"]) == ("log-probabilities", 300)
 
 
-def test_nothing_is_written_where_answers_differ(folder, tmp_path):
+def test_nothing_is_written_if_predictions_differ(folder, head, logits, tmp_path):
     asked = ["--onto", "network.onnx", "--logits-from", "logits", "--check", "scores.npz", "--part", "test"]
-    said = refused("export", "head.npz", tmp_path / "both.onnx", *asked, "--inputs", "others.npy", cwd=folder)
-    assert said.startswith("aftermax: Nothing is written, as the graph answers otherwise: Of 300 rows, ")
+    message = refused("export", "head.npz", tmp_path / "both.onnx", *asked, "--inputs", "others.npy", cwd=folder)
+    model = attach(folder / "network.onnx", head, logits="logits")
+    result = agreement(model, head, logits, inputs=np.load(folder / "others.npy"))
+    assert result.differing > 0
+    assert message == f"aftermax: Nothing is written, because predictions differ: {result} Try --precision float64.\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -119,29 +131,29 @@ def test_nothing_is_written_where_answers_differ(folder, tmp_path):
     [
         (
             ["head.onnx", "--logits-from", "logits"],
-            "--logits-from goes with --onto: it names a tensor of that network.",
+            "--logits-from needs --onto: it names a tensor of that network.",
         ),
-        (["head.onnx", "--features-from", "x"], "--features-from goes with --onto"),
-        (["head.onnx", "--inputs", "inputs.npy"], "--inputs goes with --onto and --check"),
+        (["head.onnx", "--features-from", "x"], "--features-from needs --onto"),
+        (["head.onnx", "--inputs", "inputs.npy"], "--inputs needs --onto and --check"),
         (["head.onnx", "--precision", "float16"], "Invalid value for '--precision'"),
         (["."], ". is a folder: name a file in it."),
         (["head.onnx", "--check", "nowhere.csv"], "nowhere.csv is not there."),
         (["head.onnx", "--check", "scores.npz"], "scores.npz has parts, test: choose one"),
         (["head.onnx", "--onto", "inputs.npy"], "inputs.npy is not an ONNX model"),
         (["head.onnx", "--onto", "nowhere.onnx"], "nowhere.onnx is not there."),
-        (["head.txt"], "head.txt is no name for what is written: it should end in .onnx."),
+        (["head.txt"], "head.txt: the name of this file should end in .onnx."),
         (["new/head.onnx"], "new/head.onnx cannot be written: folder new is not there."),
         (
             ["network.onnx", "--onto", "network.onnx"],
-            "network.onnx is one of the inputs, and would be replaced: choose",
+            "network.onnx is one of the inputs and would be overwritten: choose",
         ),
-        (["head.onnx", "--onto", "network.onnx"], "The network has 2 outputs: say which has the logits, --logits-from"),
-        ([*ATTACHED, "--inputs", "empty.npy"], "empty.npy is damaged, or of another kind"),
+        (["head.onnx", "--onto", "network.onnx"], "The network has 2 outputs: "),
+        ([*ATTACHED, "--inputs", "empty.npy"], "empty.npy is damaged, or its format is not"),
         ([*ATTACHED, "--inputs", "nowhere.npy"], "nowhere.npy is not there."),
         ([*ATTACHED, "--inputs", "scalar.npy"], "scalar.npy holds a single value"),
     ],
 )
-def test_what_cannot_be_exported_is_said_in_one_line(folder, asked, words):
+def test_an_error_is_one_line_and_nothing_is_written(folder, asked, words):
     before = sorted(folder.iterdir())
     assert refused("export", "head.npz", *asked, cwd=folder).startswith(f"aftermax: {words}")
     assert sorted(folder.iterdir()) == before

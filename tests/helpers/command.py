@@ -1,4 +1,4 @@
-"""The command, run as users run it: as installed, or faster in this process."""
+"""Run the command: the installed script or, faster, in this process."""
 
 import contextlib
 import io
@@ -15,28 +15,28 @@ SCRIPT = Path(sys.executable).with_name("aftermax")
 
 
 def run(*arguments, **options):
-    """Run the installed command; everything it says is text."""
+    """Run the installed script; its output is text."""
     return subprocess.run([SCRIPT, *map(str, arguments)], capture_output=True, text=True, **options)
 
 
 class Pipe(io.BytesIO):
-    """Bytes that come and are gone."""
+    """Standard input that cannot seek."""
 
     def seekable(self):
         return False
 
 
 def run_here(*arguments, cwd=".", input="", check=False):
-    """Run the command in this process, which is a second faster; everything it says is text."""
-    asked = ["aftermax", *map(str, arguments)]
-    given = io.TextIOWrapper(io.BufferedReader(Pipe(input.encode())))
+    """Run the command in this process, which is a second faster; its output is text."""
+    argv = ["aftermax", *map(str, arguments)]
+    stdin = io.TextIOWrapper(io.BufferedReader(Pipe(input.encode())))
     out, err = (io.TextIOWrapper(io.BytesIO(), write_through=True) for _ in range(2))
     code, interrupt = 0, signal.getsignal(signal.SIGINT)
     with (
         contextlib.chdir(cwd),
         warnings.catch_warnings(),
-        mock.patch.multiple(sys, argv=asked, stdin=given, stdout=out, stderr=err),
-        mock.patch.object(sys.modules["__main__"], "__package__", None),  # or it takes pytest's name for its own
+        mock.patch.multiple(sys, argv=argv, stdin=stdin, stdout=out, stderr=err),
+        mock.patch.object(sys.modules["__main__"], "__package__", None),  # or typer shows pytest's name
     ):
         warnings.simplefilter("default")
         try:
@@ -45,13 +45,13 @@ def run_here(*arguments, cwd=".", input="", check=False):
             code = exited.code
         finally:
             signal.signal(signal.SIGINT, interrupt)
-    said = [stream.buffer.getvalue().decode() for stream in (out, err)]
-    assert not check or code == 0, said
-    return subprocess.CompletedProcess(asked, code, *said)
+    output = [stream.buffer.getvalue().decode() for stream in (out, err)]
+    assert not check or code == 0, output
+    return subprocess.CompletedProcess(argv, code, *output)
 
 
 def refused(*arguments, **options):
-    """What the command says when it refuses: one line, exit code 2, and nothing on standard output."""
+    """The error message of a command that is refused: one line, exit code 2, and nothing on standard output."""
     done = run_here(*arguments, **options)
     assert done.returncode == 2, done
     assert done.stdout == ""

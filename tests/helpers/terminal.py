@@ -1,4 +1,4 @@
-"""terminal."""
+"""Standard error that is a terminal."""
 
 import io
 

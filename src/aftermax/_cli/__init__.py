@@ -13,23 +13,14 @@ from types import FrameType
 from typing import NoReturn, TextIO
 
 INTERRUPTED = 130
-PATIENCE = 2.0  # seconds for tidying up after Ctrl-C
-LEFT_CLEAN = "interrupted; nothing unfinished is left behind."
-# Advice that is given in Python's words where this is called from Python.
-IN_THE_COMMANDS_WORDS = {
-    "pass numpy.log(numpy.clip(p, 1e-12, None))": "add --log",
-    "with classes=[...]": "with --classes",
-    "drop classes=": "drop --classes",
-    "logits=...": "--logits-from",
-    "features=...": "--features-from",
-    "Save the head again with aftermax.save": "Fit the head again with 'aftermax fit'",
-}
+CLEANUP_SECONDS = 2.0  # after Ctrl-C
+INTERRUPTED_MESSAGE = "interrupted; no unfinished file is left behind."
 
 
 def script() -> None:
-    """What is installed: the command, and after an error no waiting for anything that is still at work.
+    """The installed script. After an error it exits without waiting for threads.
 
-    pyarrow reads ahead in threads of its own, which would bring Python down as it shuts down.
+    pyarrow reads ahead in its own threads, which would crash Python as it shuts down.
     """
     try:
         main()
@@ -43,7 +34,7 @@ def script() -> None:
 
 
 def main() -> NoReturn:
-    """Run the command; an error is one line and exit code 2, or all of it where ``AFTERMAX_DEBUG`` is set."""
+    """Run the command. An error is one line and exit code 2, or a traceback if ``AFTERMAX_DEBUG`` is set."""
     warnings.showwarning = _show_warning
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
@@ -52,16 +43,16 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except BrokenPipeError:  # whoever reads, as ``head`` does, has had enough
+    except BrokenPipeError:  # the reader, such as ``head``, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except Exception as error:
         if os.environ.get("AFTERMAX_DEBUG"):
             raise
-        _tell(_described(error))
+        _print_line(_describe(error))
         code = 2
     if code == INTERRUPTED:
-        _tell(LEFT_CLEAN)
+        _print_line(INTERRUPTED_MESSAGE)
     sys.exit(code)
 
 
@@ -75,34 +66,34 @@ def _run() -> int:
     try:
         return int(app(standalone_mode=False) or 0)
     except typer.Abort as aborted:
-        if isinstance(aborted.__cause__, EOFError):  # typer takes it for the end of what a user types
+        if isinstance(aborted.__cause__, EOFError):  # which typer takes for the end of the user's input
             raise aborted.__cause__ from None
         return INTERRUPTED
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Tidy up and leave; also if threads are at work, which would be waited for otherwise."""
-    leaving = threading.Timer(PATIENCE, _leave)
-    leaving.daemon = True
-    leaving.start()
+    """Clean up and exit. A timer ends the process if threads are still running, which Python would wait for."""
+    timer = threading.Timer(CLEANUP_SECONDS, _exit_now)
+    timer.daemon = True
+    timer.start()
     raise KeyboardInterrupt
 
 
-def _leave() -> None:
-    _tell(LEFT_CLEAN)
+def _exit_now() -> None:
+    _print_line(INTERRUPTED_MESSAGE)
     os._exit(INTERRUPTED)
 
 
-def _described(error: Exception) -> str:
-    if hasattr(error, "format_message"):  # of the command line itself
+def _describe(error: Exception) -> str:
+    if hasattr(error, "format_message"):  # an error of typer: wrong commands or options
         path = getattr(getattr(error, "ctx", None), "command_path", "aftermax")
-        message = error.format_message().replace("Value error, ", "").rstrip(".")
-        return f"{message}. See '{path} --help'."
+        message = error.format_message().replace("Value error, ", "")  # which newer versions add
+        return f"{message}{'' if message.endswith(('.', '?')) else '.'} See '{path} --help'."
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, ImportError | OSError | TypeError | ValueError | MemoryError):
         return str(error) or type(error).__name__
-    return f"unexpected {type(error).__name__}: {error}. AFTERMAX_DEBUG=1 shows where; please report it."
+    return f"unexpected {type(error).__name__}: {error}. Set AFTERMAX_DEBUG=1 to see where; please report it."
 
 
 def _show_warning(
@@ -113,11 +104,9 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    _tell(f"warning: {message}")
+    _print_line(f"warning: {message}")
 
 
-def _tell(text: str) -> None:
-    """One line on standard error."""
-    for python, command in IN_THE_COMMANDS_WORDS.items():
-        text = text.replace(python, command)
+def _print_line(text: str) -> None:
+    """Print one line on standard error."""
     print(f"aftermax: {' '.join(text.split())}", file=sys.stderr)

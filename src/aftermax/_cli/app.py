@@ -1,4 +1,4 @@
-"""The command and its subcommands: what there is, and nothing heavy imported until it is asked for."""
+"""The command and its subcommands. Heavy modules are imported only when a subcommand runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aftermax._cli.reproduce import app as reproduce
 
 app = typer.Typer(
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help, in a quarter of the time
+    rich_markup_mode=None,  # plain help takes a quarter of the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (demo, audit, fit, predict, export):
@@ -26,8 +26,8 @@ app.add_typer(reproduce, name="reproduce")
 app.command()(bench)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"aftermax {__version__}")
         raise typer.Exit
 
@@ -36,13 +36,13 @@ def _version(wanted: bool) -> None:
 def options(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """The accuracy that softmax leaves on the table.
 
-    Score files hold what a trained, frozen classifier says before softmax: audit them, fit a head on them, and let it
-    answer in softmax's place.
+    Score files hold the logits of a trained, frozen classifier: audit them, fit a head on them, and predict with the
+    head in place of softmax.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())

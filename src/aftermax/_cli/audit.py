@@ -2,86 +2,98 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from aftermax._cli import options
-from aftermax._cli.options import ClassWeight, HeadName
+from aftermax._cli.option_groups import with_option_groups
+from aftermax._cli.options import (
+    HeadName,
+    HeadOptions,
+    Json,
+    LabelledFileOptions,
+    Scores,
+    file_option,
+    split_names,
+    text_option,
+)
+from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
 
 if TYPE_CHECKING:
-    from aftermax import Audit
-    from aftermax._scorefiles import LabelledScores, Wanted
+    from aftermax._audit.result import Audit
+    from aftermax._scorefiles import LabelledScores
+    from aftermax.auto.head import AutoHead
+    from aftermax.sph.classifier_cv import SPHClassifierCV
 
 
+@with_option_groups
 def audit(
-    scores: options.Scores,
-    html: Annotated[Path | None, options.file("--html", "Write a report to open in a browser.")] = None,
+    scores: Scores,
+    *,
+    html: Annotated[Path | None, file_option("--html", "Write a report for the browser.")] = None,
     title: Annotated[
-        str | None, options.text("--title", "With --html: what stands above it, in place of the file's name.", "TEXT")
+        str | None,
+        text_option("--title", "With --html: the report's title. If not given: the file's name.", "TEXT"),
     ] = None,
-    as_json: options.Json = False,
-    head: options.Head = HeadName.auto,
-    class_weight: options.Weight = None,
-    classes: options.Classes = None,
-    label_column: options.LabelColumn = None,
-    labels: options.Labels = None,
-    features: options.Features = None,
-    logits_only: options.LogitsOnly = False,
-    part: options.Part = None,
-    ignore: options.Ignore = None,
-    log: options.Log = False,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
+    as_json: Json = False,
+    head: HeadOptions,
+    file: LabelledFileOptions,
 ) -> None:
-    """Is there money on the table?
+    """How many errors would a head remove?
 
-    What a head would change, counted on labelled rows that it has not seen; the model must not have been trained on
-    them either.
+    The estimate is out-of-fold: each labelled sample is predicted by a head that was fitted without it. The model must
+    not have been trained on these samples either.
     """
     if html is not None:
-        options.check_output(html, (scores, labels, features), (".html", ".htm"))
+        check_output(html, (scores, file.labels, file.features), (".html", ".htm"))
     elif title is not None:
-        raise ValueError("--title goes with --html: it is what stands above the report.")
-    with_features = not logits_only and head is HeadName.auto
-    asked = options.wanted(
-        part, label_column, labels, features, options.names(classes), ignore, with_features=with_features, log=log
-    )
-    found, rows = audited(scores, asked, head, class_weight, seed, jobs)
+        raise ValueError("--title needs --html: it is the title of the report.")
+    result, samples = run_audit(scores, head, file)
     if html is not None:
         from aftermax.report import write_report
 
-        named = title or (f"Is there accuracy left on the table? {scores.name}" if str(scores) != "-" else None)
-        write_report(html, found, rows.logits, rows.labels, title=named)
-        options.tell(f"Written to {html}")
+        heading = title or (f"Is there accuracy left on the table? {scores.name}" if str(scores) != "-" else None)
+        write_report(html, result, samples.logits, samples.labels, title=heading)
+        print_message(f"Written to {html}")
     if as_json:
-        print_json(found.to_dict())
-        return
-    print(found)
+        print_json(result.to_dict())
+    else:
+        print(result)
 
 
-def audited(
-    scores: Path, asked: Wanted, head: HeadName, class_weight: ClassWeight | None, seed: int, jobs: int | None
-) -> tuple[Audit, LabelledScores]:
-    """What an audit of a score file finds, and the file's content."""
+def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tuple[Audit, LabelledScores]:
+    """The audit of a score file, and the file's content."""
     from aftermax._scorefiles import read_scores
 
-    if head is HeadName.sph and class_weight is not None:
-        raise ValueError("--class-weight goes with --head auto only: SPH cannot weigh its classes.")
-    rows = read_scores(str(scores), asked)
+    if head.head is HeadName.sph and head.class_weight is not None:
+        raise ValueError("--class-weight needs --head auto: SPH cannot weight classes.")
+    with_features = head.head is HeadName.auto and not file.logits_only
+    if file.features is not None and not with_features:
+        reason = "--logits-only" if file.logits_only else "--head sph"
+        raise ValueError(f"--features cannot be used with {reason}: leave one of the two out.")
+    options = replace(file.read_options(file.labels), classes=split_names(file.classes), with_features=with_features)
+    samples = read_scores(str(scores), options)
 
-    from aftermax import AutoHead, SPHClassifierCV, audit
+    from aftermax._audit.run import audit
 
-    options.tell_if_first()
-    weight: Literal["balanced"] | None = None if class_weight is None else "balanced"
-    if head is HeadName.auto:
-        fresh: AutoHead | SPHClassifierCV = AutoHead(class_weight=weight, random_state=seed, n_jobs=jobs or -1)
-    else:
-        fresh = SPHClassifierCV(random_state=seed, n_jobs=jobs or -1)
-    found = audit(rows.logits, rows.labels, fresh, features=rows.features, classes=rows.classes, random_state=seed)
-    return found, rows
+    announce_compilation()
+    result = audit(
+        samples.logits,
+        samples.labels,
+        _estimator(head),
+        features=samples.features,
+        classes=samples.classes,
+        random_state=head.seed,
+    )
+    return result, samples
 
 
-def print_json(content: dict[str, object]) -> None:
-    """Plain data on standard output."""
-    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+def _estimator(head: HeadOptions) -> AutoHead | SPHClassifierCV:
+    from aftermax.auto.head import AutoHead
+    from aftermax.sph.classifier_cv import SPHClassifierCV
+
+    jobs = head.jobs or -1
+    if head.head is HeadName.sph:
+        return SPHClassifierCV(random_state=head.seed, n_jobs=jobs)
+    weight: Literal["balanced"] | None = None if head.class_weight is None else "balanced"
+    return AutoHead(class_weight=weight, random_state=head.seed, n_jobs=jobs)

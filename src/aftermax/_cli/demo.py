@@ -9,13 +9,13 @@ import typer
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder for the table and the pictures.")] = Path(
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder for the table and the figures.")] = Path(
         "aftermax-demo"
     ),
 ) -> None:
-    """A real, offline run in under a minute.
+    """Fit heads to real networks, offline, in under a minute.
 
-    On networks that ship with the package.
+    The networks' outputs ship with the package.
     """
     from aftermax._demo import run
 

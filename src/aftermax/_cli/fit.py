@@ -7,70 +7,58 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aftermax._cli import options
-from aftermax._cli.audit import audited, print_json
-from aftermax._cli.options import HeadName
+from aftermax._cli.audit import run_audit
+from aftermax._cli.option_groups import with_option_groups
+from aftermax._cli.options import HeadOptions, Json, LabelledFileOptions, Scores
+from aftermax._cli.output import check_output, print_json, print_message
 
 if TYPE_CHECKING:
-    from aftermax import Audit
+    from aftermax._audit.result import Audit
     from aftermax._scorefiles import LabelledScores
     from aftermax.storage.head_files import FittedOn
 
 
+@with_option_groups
 def fit(
-    scores: options.Scores,
+    scores: Scores,
+    *,
     out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Where the head is saved, as .npz.", show_default=False)
+        Path, typer.Option("-o", "--out", metavar="FILE", help="The head file to write, as .npz.", show_default=False)
     ],
-    as_json: options.Json = False,
-    head: options.Head = HeadName.auto,
-    class_weight: options.Weight = None,
-    classes: options.Classes = None,
-    label_column: options.LabelColumn = None,
-    labels: options.Labels = None,
-    features: options.Features = None,
-    logits_only: options.LogitsOnly = False,
-    part: options.Part = None,
-    ignore: options.Ignore = None,
-    log: options.Log = False,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
+    as_json: Json = False,
+    head: HeadOptions,
+    file: LabelledFileOptions,
 ) -> None:
-    """Fit a head on labelled rows and save it.
+    """Fit a head on labelled samples and save it.
 
-    It says what to expect of the head, as audit does, and keeps softmax where no gain can be proven.
+    It prints the gain to expect, as audit estimates it, and keeps softmax if no gain is proven.
     """
-    options.check_output(out, (scores, labels, features), (".npz",))
-    with_features = not logits_only and head is HeadName.auto
-    asked = options.wanted(
-        part, label_column, labels, features, options.names(classes), ignore, with_features=with_features, log=log
-    )
-    found, rows = audited(scores, asked, head, class_weight, seed, jobs)
+    check_output(out, (scores, file.labels, file.features), (".npz",))
+    result, samples = run_audit(scores, head, file)
 
     from aftermax.storage.head_files import write_head
 
-    write_head(found.head, out, noted(rows, log))
+    write_head(result.head, out, _fitted_on(samples, file.log))
     if as_json:
-        print_json(found.to_dict() | {"scores": "probabilities" if log else "logits", "saved": str(out)})
+        print_json(result.to_dict() | {"scores": "probabilities" if file.log else "logits", "saved": str(out)})
         return
-    remembered = " It takes probabilities, and predict needs no --log." if log else ""
-    options.tell(f"{found.verdict}\n{expectation(found)}\nSaved to {out}.{remembered}")
+    note = " It takes probabilities: predict does not need --log." if file.log else ""
+    print_message(f"{result.verdict}\n{_expected_gain(result)}\nSaved to {out}.{note}")
 
 
-def noted(rows: LabelledScores, log: bool) -> FittedOn:
-    """What the head file is to say of the scores."""
-    from aftermax._scorefiles.label_checks import as_texts
+def _fitted_on(samples: LabelledScores, log: bool) -> FittedOn:
+    """What the head file says about the scores."""
+    from aftermax._scorefiles.labels import labels_to_text
     from aftermax.storage.head_files import FittedOn
 
-    classes = tuple(as_texts(rows.classes).tolist())
-    return FittedOn(probabilities=log, columns=() if rows.headings == classes else rows.headings)
+    classes = tuple(labels_to_text(samples.classes).tolist())
+    return FittedOn(probabilities=log, columns=() if samples.headings == classes else samples.headings)
 
 
-def expectation(found: Audit) -> str:
-    """What the head is, and what it is worth."""
-    from aftermax._utils.text import signed
+def _expected_gain(result: Audit) -> str:
+    from aftermax._utils.text import fewer, fewer_between
 
-    if found.chosen == "softmax":
-        return "Softmax stays: the head answers as softmax does."
-    low, high = map(signed, found.gain_interval)
-    return f"Chosen: {found.chosen}. Fewer errors to expect: {signed(found.gain)} (95 % interval: {low} to {high})."
+    if result.chosen == "softmax":
+        return "Softmax is kept: the head predicts as softmax does."
+    interval = fewer_between(*result.gain_interval)
+    return f"Chosen: {result.chosen}. Expected on new samples: {fewer(result.gain)} errors (95 % interval: {interval})."

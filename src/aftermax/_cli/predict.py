@@ -7,77 +7,79 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aftermax._cli import options
-from aftermax._cli.audit import print_json
+from aftermax._cli.head_files import options_for_head, read_head
+from aftermax._cli.option_groups import with_option_groups
+from aftermax._cli.options import FileOptions, HeadFile, Json, Labels, Scores, text_option
+from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
 
 if TYPE_CHECKING:
-    from aftermax._scorefiles.predict import Tally
+    from aftermax._scorefiles.predict import PredictionCounts
 
 STANDARD_OUTPUT = Path("-")
 
 
+@with_option_groups
 def predict(
-    head: options.HeadFile,
-    scores: options.Scores,
+    head: HeadFile,
+    scores: Scores,
+    *,
     out: Annotated[
         Path,
         typer.Option(
             "-o", "--out", metavar="FILE", help=".csv, .csv.gz, .parquet, .npz or .npy; - is standard output."
         ),
     ] = STANDARD_OUTPUT,
-    probabilities: Annotated[bool, typer.Option("--probabilities", help="Write a column for each class, too.")] = False,
-    keep: Annotated[str | None, options.text("--keep", "Columns to hand on, such as an id.", "NAME,...")] = None,
-    as_json: options.Json = False,
-    label_column: options.LabelColumn = None,
-    labels: options.Labels = None,
-    features: options.Features = None,
-    part: options.Part = None,
-    ignore: options.Ignore = None,
-    log: options.Log = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write the probability of each class, too.")
+    ] = False,
+    keep: Annotated[
+        str | None, text_option("--keep", "Columns to copy to the output, such as an id.", "NAME,...")
+    ] = None,
+    as_json: Json = False,
+    labels: Labels = None,
+    file: FileOptions,
 ) -> None:
-    """Answer with a head, row by row.
+    """Predict the class of each row with a head.
 
-    Files of any length are read and written some rows at a time. The answers are in a column called predicted. Labels
-    are not needed; if there are any, the accuracy is told on standard error.
+    Rows are read and written some at a time, so files may be larger than memory. The predictions are in a column called
+    predicted. Labels are optional: with them, the accuracy is printed on standard error.
     """
-    from aftermax._scorefiles.predict import score_file
+    from aftermax._scorefiles.predict import predict_file
 
     if as_json and out == STANDARD_OUTPUT:
         raise ValueError("--json and the predictions cannot both go to standard output: name a file with -o.")
     if out != STANDARD_OUTPUT:
-        options.check_output(out, (head, scores, labels, features))
-    fitted, noted = options.read_head(head, scores)
-    asked = options.for_head(
-        options.wanted(part, label_column, labels, features, (), ignore, keep=keep, log=log), noted
-    )
-    options.tell_if_first()
-    tally = score_file(fitted, str(scores), str(out), asked, probabilities=probabilities)
+        check_output(out, (head, scores, labels, file.features))
+    fitted, fitted_on = read_head(head, scores)
+    options = options_for_head(file.read_options(labels, keep), fitted_on)
+    announce_compilation()
+    counts = predict_file(fitted, str(scores), str(out), options, probabilities=probabilities)
     if as_json:
-        print_json(_plain(tally, out, asked.log))
+        print_json(_as_json(counts, out, options.log))
     else:
-        options.tell(_in_words(tally, out, asked.log))
+        print_message(_as_text(counts, out, options.log))
 
 
-def _in_words(tally: Tally, out: Path, log: bool) -> str:
-    words = f"{tally.rows:,} rows" + (" of probabilities, whose logarithms were taken" if log else "")
-    if tally.accuracy is not None:
-        softmax, head = (f"{100 * share:.2f} %" for share in tally.accuracy)
-        words += f", {tally.labelled:,} with labels; accuracy: softmax {softmax}, with the head {head}"
-    if tally.unknown:
-        count = f"{tally.unknown:,} labels" if tally.labelled else f"all {tally.unknown:,} labels"
-        words += f"; {count} are unknown to the head, such as {', '.join(map(repr, tally.unknown_labels))}"
-    return words if out == STANDARD_OUTPUT else f"{words}. Written to {out}"
+def _as_text(counts: PredictionCounts, out: Path, log: bool) -> str:
+    text = f"{counts.rows:,} rows" + (" of probabilities (their logarithms are the logits)" if log else "")
+    if counts.accuracy is not None:
+        softmax, head = (f"{100 * share:.2f} %" for share in counts.accuracy)
+        text += f", {counts.labelled:,} with labels; accuracy: softmax {softmax}, with the head {head}"
+    if counts.unknown:
+        number = f"{counts.unknown:,} labels" if counts.labelled else f"all {counts.unknown:,} labels"
+        text += f"; {number} are unknown to the head, such as {', '.join(map(repr, counts.unknown_labels))}"
+    return text if out == STANDARD_OUTPUT else f"{text}. Written to {out}"
 
 
-def _plain(tally: Tally, out: Path, log: bool) -> dict[str, object]:
-    softmax, head = tally.accuracy or (None, None)
+def _as_json(counts: PredictionCounts, out: Path, log: bool) -> dict[str, object]:
+    softmax, head = counts.accuracy or (None, None)
     return {
-        "rows": tally.rows,
+        "rows": counts.rows,
         "scores": "probabilities" if log else "logits",
-        "labelled": tally.labelled,
+        "labelled": counts.labelled,
         "accuracy_softmax": softmax,
         "accuracy_head": head,
-        "unknown": tally.unknown,
-        "unknown_labels": tally.unknown_labels,
+        "unknown": counts.unknown,
+        "unknown_labels": counts.unknown_labels,
         "written": str(out),
     }

@@ -1,7 +1,16 @@
-"""Score files: what the command reads, and the predictions that it writes."""
+"""Score files: the command reads logits and labels from them, and writes predictions to them."""
 
 from aftermax._scorefiles.read import LabelledScores, open_scores, read_scores
-from aftermax._scorefiles.types import Rows, ScoreFile, Wanted
-from aftermax._scorefiles.write import Predictions, writing
+from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
+from aftermax._scorefiles.write import Predictions, open_writer
 
-__all__ = ["LabelledScores", "Predictions", "Rows", "ScoreFile", "Wanted", "open_scores", "read_scores", "writing"]
+__all__ = [
+    "LabelledScores",
+    "Predictions",
+    "ReadOptions",
+    "Rows",
+    "ScoreFile",
+    "open_scores",
+    "open_writer",
+    "read_scores",
+]

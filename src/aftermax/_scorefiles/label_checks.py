@@ -1,4 +1,4 @@
-"""Labels that are no column, and columns that are no label: found before a head is fitted on them."""
+"""Labels and columns that do not match, found before a head is fitted on them."""
 
 from __future__ import annotations
 
@@ -10,65 +10,87 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._scorefiles.column_roles import WHOLE, counting, refuse_numbers, refuse_whole_numbers
-from aftermax._scorefiles.npy import as_text
-from aftermax._scorefiles.types import ScoreFile, as_option, listed
+from aftermax._scorefiles.column_roles import numbered_names, refuse_number_headings
+from aftermax._scorefiles.labels import are_integers, labels_to_text
+from aftermax._scorefiles.messages import join_names, shell_argument
+from aftermax._scorefiles.types import ScoreFile
+
+ENOUGH_ROWS = 20  # to conclude that a column holds integers only
 
 
-def as_texts(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels as text, so that a 3 is a 3 whatever the file has it stored as."""
-    labels = as_text(labels)
-    if labels.dtype.kind == "f" and np.isfinite(labels).all():
-        labels = labels.astype(np.int64)
-    return labels.astype(np.str_)
-
-
-def check_match(logits: NDArray[Any], labels: NDArray[Any], file: ScoreFile, classes: Sequence[str]) -> None:
-    """Refuse what can hardly be meant, in a table: ids among the logits, a row among the headings, a stray label."""
-    if file.headings is None or labels.ndim != 1:
-        return
-    texts = as_texts(labels)
-    seen, first = np.unique(texts, return_index=True)
-    names = list(classes or file.headings)
-    if not file.by_name:
-        refuse_whole_numbers(logits, file.headings, set(seen.tolist()), file.name)
-    stray = ~np.isin(seen, names)
-    if stray.all():
-        if not classes:
-            refuse_numbers(file.headings, file.name)
-    elif stray.any():
-        row = int(first[stray].min())
-        where = "not among --classes" if classes else "no column"
+def check_classes(classes: Sequence[str], columns: int, file: ScoreFile) -> None:
+    """Refuse --classes that do not name each column once."""
+    repeated = [one for one in dict.fromkeys(classes) if classes.count(one) > 1]
+    if repeated:
+        raise ValueError(f"--classes names {join_names(repeated)} more than once: name each class once.")
+    if classes and len(classes) != columns:
         raise ValueError(
-            f"{file.name}, {file.place(row)}: the label {texts[row].item()!r} is {where}; "
-            f"{_nearest(texts[row].item(), names)}. Correct the label or the heading, leave the row out, or name the "
-            "class of each column, in order, with --classes."
+            f"--classes names {len(classes)} classes, but {file.name} has {columns} columns of logits: name one class "
+            "for each column, in order."
         )
 
 
-def _nearest(label: str, names: list[str]) -> str:
-    plain = {name.strip().casefold(): name for name in names}
-    near = get_close_matches(label.strip().casefold(), plain, n=1, cutoff=0.75)
-    return f"there is {plain[near[0]]!r}" if near else f"there are {listed(names)}"
+def check_labels(logits: NDArray[Any], labels: NDArray[Any], file: ScoreFile, classes: Sequence[str]) -> None:
+    """Refuse a table with ids among the logits, numbers in place of headings, or a label that has no column."""
+    if file.headings is None or labels.ndim != 1:
+        return
+    texts = labels_to_text(labels)
+    present, first_rows = np.unique(texts, return_index=True)
+    names = list(classes or file.headings)
+    if not file.found_by_name:
+        _refuse_id_columns(logits, file.headings, set(present.tolist()), file.name)
+    unmatched = ~np.isin(present, names)
+    if unmatched.all():
+        if not classes:
+            refuse_number_headings(file.headings, file.name)
+    elif unmatched.any():
+        row = int(first_rows[unmatched].min())
+        label = texts[row].item()
+        problem = "is not one of --classes" if classes else "has no column"
+        raise ValueError(
+            f"{file.name}, {file.row_place(row)}: the label {label!r} {problem}; {_closest(label, names)}. Correct the "
+            "label or the heading, remove the row, or name the class of each column, in order, with --classes."
+        )
+
+
+def _refuse_id_columns(logits: NDArray[Any], headings: list[str], labels: set[str], name: str) -> None:
+    """Refuse a column of integers among decimal numbers, unless it is called like a label: it is probably an id."""
+    if len(logits) < ENOUGH_ROWS:
+        return
+    integers = (logits == np.floor(logits)).all(axis=0)
+    varied = (logits != logits[0]).any(axis=0)  # the logits of a class that is masked out are constant
+    for j in np.flatnonzero(integers & varied) if not integers.all() else ():
+        if headings[j] not in labels:
+            raise ValueError(
+                f"{name}, column {headings[j]!r} holds integers only, unlike the others, so it is probably not the "
+                f"logits of a class: leave it out with --ignore {shell_argument([headings[j]])}, or name the columns "
+                "of the classes with --classes."
+            )
+
+
+def _closest(label: str, names: list[str]) -> str:
+    by_letters = {name.strip().casefold(): name for name in names}
+    close = get_close_matches(label.strip().casefold(), by_letters, n=1, cutoff=0.75)
+    return f"there is {by_letters[close[0]]!r}" if close else f"there are {join_names(names)}"
 
 
 def warn_of_columns(labels: NDArray[Any], classes: NDArray[Any], file: ScoreFile) -> None:
-    """Warn of columns that are taken for classes which no row has, or for classes of other names."""
-    headings, names = file.headings, as_texts(classes).tolist()
+    """Warn of columns whose class no row has, and of columns that are matched to classes by their order."""
+    headings, names = file.headings, labels_to_text(classes).tolist()
     if headings is None:
         return
-    idle = sorted(set(names) - set(as_texts(labels).tolist()))
+    absent = sorted(set(names) - set(labels_to_text(labels).tolist()))
     if headings == names:
-        if idle and not all(map(WHOLE.fullmatch, names)):
+        if absent and not are_integers(names):
             _warn(
-                f"{file.name}: no row has the label {listed(idle)}, but there is such a column. If it is no class, "
-                f"leave it out with --ignore {as_option(idle)}."
+                f"{file.name}: no row has the label {join_names(absent)}, but there is a column of that name. Leave "
+                f"out columns that are not classes, with --ignore {shell_argument(absent)}."
             )
-    elif idle or names not in (counting(len(names)), counting(len(names), 1)):
+    elif absent or names not in (numbered_names(len(names)), numbered_names(len(names), 1)):
         _warn(
-            f"{file.name} has no column that is called like a label: {listed(headings)} are taken for {listed(names)}, "
-            "in this order. If that is wrong, name the class of each with --classes, or leave out what is no class "
-            "with --ignore."
+            f"{file.name} has no column that is called like a label: {join_names(headings)} are used as "
+            f"{join_names(names)}, in this order. If that is wrong, name the class of each column with --classes, or "
+            "leave out columns that are not classes with --ignore."
         )
 
 

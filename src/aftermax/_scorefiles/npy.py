@@ -1,4 +1,4 @@
-"""Score files of numpy's: .npz, and .npy with its labels next to it. Read some rows at a time, and never a pickle."""
+"""Score files in numpy's formats, .npz and .npy. Read some rows at a time; pickles are refused."""
 
 from __future__ import annotations
 
@@ -13,34 +13,36 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._scorefiles.types import Rows, ScoreFile, Wanted, check_finite, listed, of_arrays, rows_at_a_time
+from aftermax._scorefiles.labels import decode_bytes
+from aftermax._scorefiles.messages import check_finite, damaged_file, join_names, row_number
+from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile, rows_per_batch
 from aftermax._utils.files import existing_file
 from aftermax.data import DAMAGE
 
-KINDS = ("logits", "labels", "features")
+ARRAYS = ("logits", "labels", "features")
 
 
 class ArrayStream:
-    """An array in numpy's format, read row by row from a file that need not be seekable."""
+    """An array in numpy's format, read from a file some rows at a time. The file need not be seekable."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self.file, self.name = file, name
         try:
             version = np.lib.format.read_magic(file)
             read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-            self.shape, by_columns, self.dtype = read[version](file)
+            self.shape, fortran_order, self.dtype = read[version](file)
         except DAMAGE as error:
-            raise damaged(name, error) from error
+            raise damaged_file(name, error) from error
         if self.dtype.hasobject:
             raise ValueError(
-                f"{name} holds Python objects, which are not read, as they could run anything: save strings as "
+                f"{name} holds Python objects, which are not read, as loading them could run any code: save strings as "
                 "array.astype(str), and numbers as array.astype(float)."
             )
-        self._whole = self._read_whole() if by_columns and len(self.shape) > 1 else None
+        self._whole = self._read_whole() if fortran_order and len(self.shape) > 1 else None
         self._next = 0
 
-    def take(self, rows: int) -> NDArray[Any]:
-        """The next rows, as many as are left at most."""
+    def read(self, rows: int) -> NDArray[Any]:
+        """The next rows, or as many of them as are left."""
         if not self.shape:
             raise ValueError(f"{self.name} holds a single value: an array with rows is needed.")
         first, self._next = self._next, min(self._next + rows, self.shape[0])
@@ -50,24 +52,20 @@ class ArrayStream:
         return self._values(math.prod(shape)).reshape(shape)
 
     def _read_whole(self) -> NDArray[Any]:
-        """An array that is stored column by column cannot be read by rows."""
+        """An array that is stored by columns (Fortran order) cannot be read by rows."""
         return self._values(math.prod(self.shape)).reshape(self.shape, order="F")
 
     def _values(self, count: int) -> NDArray[Any]:
-        wanted = count * self.dtype.itemsize
+        size = count * self.dtype.itemsize
         try:
-            found = self.file.read(wanted)
+            content = self.file.read(size)
         except (OSError, *DAMAGE) as error:
-            raise damaged(self.name, error) from error
-        if len(found) < wanted:
-            raise ValueError(f"{self.name} is cut short: it should have {self.shape[0]:,} rows. Make it anew.")
-        return np.frombuffer(found, self.dtype, count)
-
-
-def damaged(name: str, error: Exception) -> ValueError:
-    """The error for a file that is not what its name says."""
-    what = " ".join(str(error).split())
-    return ValueError(f"{name} is damaged, or of another kind than its name says ({what}): make it anew.")
+            raise damaged_file(self.name, error) from error
+        if len(content) < size:
+            raise ValueError(
+                f"{self.name} is truncated: it should have {self.shape[0]:,} rows. Write or copy the file again."
+            )
+        return np.frombuffer(content, self.dtype, count)
 
 
 def open_npy(file: IO[bytes], name: str) -> ScoreFile:
@@ -76,53 +74,75 @@ def open_npy(file: IO[bytes], name: str) -> ScoreFile:
 
 
 def read_npy(path: Path) -> NDArray[Any]:
-    """The whole of an .npy file."""
+    """The whole array of an .npy file."""
     with existing_file(path).open("rb") as file:
-        stream = ArrayStream(file, str(path))
-        return stream.take(sys.maxsize)
+        return ArrayStream(file, str(path)).read(sys.maxsize)
 
 
 @contextmanager
-def open_npz(file: IO[bytes], name: str, wanted: Wanted) -> Iterator[ScoreFile]:
+def open_npz(file: IO[bytes], name: str, options: ReadOptions) -> Iterator[ScoreFile]:
     """Logits, and labels and features if there are any, from an .npz file."""
     with ExitStack() as stack:
         try:
             archive = stack.enter_context(zipfile.ZipFile(file))
         except zipfile.BadZipFile as error:
-            raise damaged(name, error) from error
+            raise damaged_file(name, error) from error
         arrays = [member.removesuffix(".npy") for member in archive.namelist()]
-        prefix = _prefix(arrays, wanted.part, name)
-        kinds = [kind for kind in KINDS if prefix + kind in arrays and (kind != "features" or wanted.with_features)]
+        prefix = _prefix(arrays, options.part, name)
         streams = {}
-        for kind in kinds:
+        for kind in ARRAYS:
+            if prefix + kind not in arrays or (kind == "features" and not options.with_features):
+                continue
             try:
                 member = stack.enter_context(archive.open(f"{prefix}{kind}.npy"))
             except DAMAGE as error:
-                raise damaged(name, error) from error
+                raise damaged_file(name, error) from error
             streams[kind] = ArrayStream(member, f"{name}, {prefix}{kind},")
-        yield _score_file(name, streams, f"It holds {listed(arrays)}")
+        yield _score_file(name, streams, f"It holds {join_names(arrays)}")
 
 
 def _prefix(arrays: list[str], part: str | None, name: str) -> str:
-    """What the names of the arrays begin with."""
+    """The prefix of the names of the arrays that are read, such as "val_"."""
     parts = [one.removesuffix("_logits") for one in arrays if one.endswith("_logits")]
     if part is not None:
         if f"{part}_logits" in arrays:
             return f"{part}_"
-        there = f"parts: {', '.join(parts)}" if parts else f"no parts but {listed(arrays)}"
-        raise ValueError(f"{name} has no array {part}_logits for --part {part}; it has {there}.")
+        present = f"parts: {', '.join(parts)}" if parts else f"no parts but {join_names(arrays)}"
+        raise ValueError(f"{name} has no array {part}_logits for --part {part}; it has {present}.")
     if "logits" in arrays:
         return ""
     if parts:
         raise ValueError(f"{name} has parts, {', '.join(parts)}: choose one, such as --part {parts[0]}.")
     raise ValueError(
-        f"{name} has no array called logits, but {listed(arrays) or 'nothing at all'}: save it with "
+        f"{name} has no array called logits, but {join_names(arrays) or 'nothing at all'}: save it with "
         "numpy.savez(path, logits=..., labels=...)."
     )
 
 
 def _score_file(name: str, streams: dict[str, ArrayStream], contents: str) -> ScoreFile:
-    """Arrays that go together as one file, checked for their shapes."""
+    """Arrays that belong together as one score file."""
+    _check_shapes(name, streams)
+    total, columns = streams["logits"].shape
+    done = 0
+
+    def read_finite(kind: str, first: int, count: int) -> NDArray[Any]:
+        values = streams[kind].read(count)
+        check_finite(values, lambda row, column: f"{name}: {kind}, {row_number(first + row)}, column {column}")
+        return values
+
+    def batches() -> Iterator[Rows]:
+        nonlocal done
+        step = rows_per_batch(columns)
+        for first in range(0, total, step):
+            logits = read_finite("logits", first, step)
+            labels = decode_bytes(streams["labels"].read(step)) if "labels" in streams else None
+            yield Rows(logits, labels, read_finite("features", first, step) if "features" in streams else None)
+            done = first + len(logits)
+
+    return ScoreFile(name, batches(), contents=contents, size=total, position=lambda: done)
+
+
+def _check_shapes(name: str, streams: dict[str, ArrayStream]) -> None:
     logits = streams["logits"]
     if len(logits.shape) != 2 or logits.shape[1] < 2:
         raise ValueError(
@@ -136,26 +156,6 @@ def _score_file(name: str, streams: dict[str, ArrayStream], contents: str) -> Sc
     for kind, stream in streams.items():
         if stream.shape[:1] != (total,):
             rows = stream.shape[0] if stream.shape else "no"
-            raise ValueError(f"{name}: logits have {total} rows but {kind} {rows}: one for each is needed.")
-    done = 0
-
-    def checked(kind: str, first: int, step: int) -> NDArray[Any]:
-        values = streams[kind].take(step)
-        check_finite(values, lambda row, column: f"{name}: {kind}, {of_arrays(first + row)}, column {column}")
-        return values
-
-    def batches() -> Iterator[Rows]:
-        nonlocal done
-        step = rows_at_a_time(logits.shape[1])
-        for first in range(0, total, step):
-            some = checked("logits", first, step)
-            labels = as_text(streams["labels"].take(step)) if "labels" in streams else None
-            yield Rows(some, labels, checked("features", first, step) if "features" in streams else None)
-            done = first + len(some)
-
-    return ScoreFile(name, batches(), contents=contents, size=total, position=lambda: done)
-
-
-def as_text(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels that are bytes as text; others as they are."""
-    return np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels
+            raise ValueError(
+                f"{name}: logits have {total} rows but {kind} have {rows}: one row for each sample is needed."
+            )

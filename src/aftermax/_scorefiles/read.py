@@ -1,14 +1,10 @@
-"""Score files as they come: told apart by their names, or on standard input by how they begin."""
+"""Read score files: all labelled rows at once, or any rows some at a time."""
 
 from __future__ import annotations
 
 import gzip
-import io
-import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,19 +13,16 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._scorefiles.column_roles import WHOLE
 from aftermax._scorefiles.csv_parquet import open_csv, open_parquet, read_label_column
-from aftermax._scorefiles.label_checks import check_match, warn_of_columns
-from aftermax._scorefiles.npy import ArrayStream, as_text, open_npy, open_npz
-from aftermax._scorefiles.types import Rows, ScoreFile, Wanted, as_option, check_finite, of_arrays
-from aftermax._utils.files import existing_file
+from aftermax._scorefiles.label_checks import check_classes, check_labels, warn_of_columns
+from aftermax._scorefiles.labels import decode_bytes, match_label_type, text_to_integers
+from aftermax._scorefiles.messages import check_finite, row_number, shell_argument
+from aftermax._scorefiles.npy import ArrayStream, open_npy, open_npz
+from aftermax._scorefiles.sources import Source, open_source, seekable, size_and_position
+from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
 from aftermax._utils.softmax import LEAST_PROBABILITY
 
-STANDARD_INPUT = "-"
-KINDS = (".npz", ".npy", ".csv", ".csv.gz", ".parquet")
-SPREADSHEETS = (".xlsx", ".xls", ".ods")
-BEGINNINGS = {b"PK\x03\x04": ".npz", b"\x93NUM": ".npy", b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz"}
-ROUNDING = 1e-6  # of probabilities
+ROUNDING = 1e-6  # by which a probability may exceed 1
 
 
 class LabelledScores(NamedTuple):
@@ -42,212 +35,187 @@ class LabelledScores(NamedTuple):
     features: NDArray[Any] | None
 
 
-def read_scores(source: str, wanted: Wanted | None = None) -> LabelledScores:
-    """All labelled rows of a score file.
+def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores:
+    """Read all labelled rows of a score file.
 
     Parameters
     ----------
-    source : str
+    path : str
         A path that ends in .npz, .npy, .csv, .csv.gz or .parquet, or "-" for standard input.
-    wanted : Wanted, default=None
-        Which columns or arrays are what, if that is not as usual.
+    options : ReadOptions, default=None
+        Which columns or arrays to read, if not the usual ones.
 
     Examples
     --------
     >>> from aftermax.data import shipped_path
-    >>> from aftermax._scorefiles import Wanted, read_scores
-    >>> scores = read_scores(str(shipped_path(500)), Wanted(part="val"))
+    >>> from aftermax._scorefiles import ReadOptions, read_scores
+    >>> scores = read_scores(str(shipped_path(500)), ReadOptions(part="val"))
     >>> scores.logits.shape, scores.classes.tolist()
     ((4000, 10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
-    wanted = wanted or Wanted()
-    with open_scores(source, wanted) as file:
-        parts = list(file.batches)
-        if not parts:
-            raise ValueError(f"{file.name} has no rows: at least two are needed, of different classes.")
-        logits = np.concatenate([rows.logits for rows in parts])
-        if any(rows.labels is None for rows in parts):
-            raise ValueError(
-                f"{file.name} has no labels. {file.contents}: name the labels' column with --label-column, or their "
-                "file with --labels."
-            )
-        labels = _settled(np.concatenate([rows.labels for rows in parts if rows.labels is not None]), file)
-        features = [rows.features for rows in parts if rows.features is not None]
-
-        from aftermax._utils.labels import encode_labels  # with scikit-learn, which takes a second to import
-
-        check_match(logits, labels, file, wanted.classes)
-        classes = _alike(list(wanted.classes), labels) or None
-        try:
-            names, _ = encode_labels(labels, logits.shape, classes, _alike(file.headings, labels))
-        except ValueError as error:
-            raise ValueError(f"{file.name}: {error}") from error
-        if not wanted.classes:
-            warn_of_columns(labels, names, file)
-    headings = tuple(file.headings or ())
-    return LabelledScores(logits, labels, names, headings, np.concatenate(features) if features else None)
+    options = options or ReadOptions()
+    with open_scores(path, options) as file:
+        batches = list(file.batches)
+    if not batches:
+        raise ValueError(f"{file.name} has no rows: at least two are needed, of different classes.")
+    logits, labels = np.concatenate([rows.logits for rows in batches]), _labels(batches, file)
+    features = [rows.features for rows in batches if rows.features is not None]
+    return LabelledScores(
+        logits,
+        labels,
+        _classes(logits, labels, file, options.classes),
+        tuple(file.headings or ()),
+        np.concatenate(features) if features else None,
+    )
 
 
-@contextmanager
-def open_scores(source: str, wanted: Wanted) -> Iterator[ScoreFile]:
-    """A score file to go through once, some rows at a time. Labels need not be there, and are not checked."""
-    # A column that is named is one of the labels' own file, if they have one.
-    with _opened(source, wanted if wanted.labels is None else replace(wanted, label_column=None)) as file:
-        yield replace(file, batches=_completed(file, wanted))
-
-
-@contextmanager
-def _opened(source: str, wanted: Wanted) -> Iterator[ScoreFile]:
-    with _stream(source) as (file, kind, name):
-        if wanted.keep and kind in (".npz", ".npy"):
-            raise ValueError(f"{name} has no columns to --keep: only .csv and .parquet files have.")
-        if wanted.part is not None and kind != ".npz":
-            raise ValueError(f"{name} has no parts for --part {wanted.part}: only .npz files have.")
-        if kind == ".npz":
-            with _seekable(file) as whole, open_npz(whole, name, wanted) as scores:
-                yield scores
-        elif kind == ".npy":
-            yield open_npy(file, name)
-        elif kind == ".parquet":
-            with _seekable(file) as whole:
-                yield open_parquet(whole, name, wanted)
-        elif kind == ".csv.gz":
-            with gzip.open(file) as text:
-                yield open_csv(cast(IO[bytes], text), name, wanted, *_extent(file))
-        else:
-            yield open_csv(file, name, wanted, *_extent(file))
-
-
-@contextmanager
-def _stream(source: str) -> Iterator[tuple[IO[bytes], str, str]]:
-    """The bytes of a file, which kind of file it is, and what to call it."""
-    if source == STANDARD_INPUT:
-        file = cast(io.BufferedReader, sys.stdin.buffer)
-        start = file.peek(4)[:4]
-        kinds = [kind for beginning, kind in BEGINNINGS.items() if start.startswith(beginning)]
-        yield file, kinds[0] if kinds else ".csv", "standard input"
-        return
-    path = Path(source)
-    kind = next((kind for kind in KINDS if path.name.lower().endswith(kind)), None)
-    if kind is None:
-        if not path.is_file() and not source.lower().endswith(SPREADSHEETS):
-            existing_file(path)
-        hint = "save it as CSV" if source.lower().endswith(SPREADSHEETS) else f"it should end in {', '.join(KINDS)}"
-        raise ValueError(f"{source} is no score file by its name: {hint}.")
-    with existing_file(path).open("rb") as opened:
-        if path.is_file() and path.stat().st_size == 0:
-            raise ValueError(f"{source} is empty.")
-        yield opened, kind, source
-
-
-@contextmanager
-def _seekable(file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The file itself, or, of a pipe, a copy on disk that is gone afterwards."""
-    if file.seekable():
-        yield file
-        return
-    with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(file, copy)
-        copy.seek(0)
-        yield copy
-
-
-def _extent(file: IO[bytes]) -> tuple[int, Callable[[], int]]:
-    """How many bytes there are, and how to ask how many were read."""
-    return (os.fstat(file.fileno()).st_size, file.tell) if file.seekable() else (0, lambda: 0)
-
-
-# ---- what comes with the logits --------------------------------------------------------------------------------------
-
-
-def _completed(file: ScoreFile, wanted: Wanted) -> Iterator[Rows]:
-    """The rows with labels and features from files of their own, and with logarithms, if these are wanted."""
-    with ExitStack() as stack:
-        labels = None if wanted.labels is None else _read_labels(str(wanted.labels), wanted.label_column)
-        features = None
-        if wanted.features is not None and wanted.with_features:
-            features = _features(stack.enter_context(_stream(str(wanted.features))))
-        total = 0
-        for rows in file.batches:
-            count = len(rows.logits)
-            total += count
-            if labels is not None:
-                rows = rows._replace(labels=labels[total - count : total])
-            if features is not None:
-                rows = rows._replace(features=_finite(features.take(count), features.name, total - count))
-            if wanted.log:
-                rows = rows._replace(logits=_logarithms(rows.logits, file, total - count))
-            for kind, values in (("labels", rows.labels), ("features", rows.features)):
-                if values is not None and len(values) < count:
-                    raise ValueError(f"{file.name} has more rows than --{kind} has: one for each row is needed.")
-            yield rows
-    if labels is not None and len(labels) > total:
-        raise ValueError(f"{wanted.labels} has {len(labels)} labels but {file.name} has {total} rows.")
-    if features is not None and features.shape[0] > total:
-        raise ValueError(f"{wanted.features} has {features.shape[0]} rows but {file.name} has {total}.")
-
-
-def _read_labels(source: str, column: str | None) -> NDArray[Any]:
-    with _stream(source) as (file, kind, name):
-        if kind == ".npy":
-            return as_text(ArrayStream(file, name).take(sys.maxsize))
-        if kind in (".csv", ".parquet"):
-            return read_label_column(file, kind, name, column)
-    raise ValueError(f"{source}: --labels takes .npy, .csv and .parquet files.")
-
-
-def _features(opened: tuple[IO[bytes], str, str]) -> ArrayStream:
-    file, kind, name = opened
-    if kind != ".npy":
-        raise ValueError(f"{name}: --features takes .npy files.")
-    stream = ArrayStream(file, name)
-    if len(stream.shape) != 2 or stream.dtype.kind not in "biuf":
+def _labels(batches: list[Rows], file: ScoreFile) -> NDArray[Any]:
+    """The labels of all rows: as integers if they are text in the file and all are integers."""
+    if any(rows.labels is None for rows in batches):
+        column = "" if file.headings is None else "the column of the labels with --label-column, or "
         raise ValueError(
-            f"{name}: features have shape {stream.shape} and are {stream.dtype}: rows of numbers are needed."
+            f"{file.name} has no labels. {file.contents}: name {column}the file of the labels with --labels."
         )
-    return stream
-
-
-def _finite(features: NDArray[Any], name: str, first: int) -> NDArray[Any]:
-    check_finite(features, lambda row, column: f"{name}, {of_arrays(first + row)}, column {column}")
-    return features
-
-
-def _logarithms(probabilities: NDArray[Any], file: ScoreFile, first: int) -> NDArray[np.float64]:
-    """Logits from probabilities."""
-    outside = (probabilities < 0) | (probabilities > 1 + ROUNDING)
-    if outside.any():
-        row, column = np.argwhere(outside)[0]
-        where, hint = f"{file.name}, {file.place(first + int(row))}", ""
-        if file.headings is not None:
-            where += f", column {file.headings[column]!r}"
-            hint = f" If the column is no class, leave it out with --ignore {as_option([file.headings[column]])}."
-        raise ValueError(
-            f"{where}: {probabilities[row, column]:g} is no probability (0 to 1), which --log wants, and a head that "
-            f"was fitted with it.{hint} Divide percent by 100; leave --log out, also of fit, if these are logits."
-        )
-    return np.log(np.clip(probabilities.astype(np.float64), LEAST_PROBABILITY, None))
-
-
-# ---- labels ----------------------------------------------------------------------------------------------------------
-
-
-def _settled(labels: NDArray[Any], file: ScoreFile) -> NDArray[Any]:
-    """Labels that are text in the file as whole numbers, if all of them are."""
+    labels = np.concatenate([rows.labels for rows in batches if rows.labels is not None])
     if labels.dtype != object:
         return labels
     missing = next((row for row, label in enumerate(labels.tolist()) if label is None), None)
     if missing is not None:
-        raise ValueError(f"{file.name}, {file.place(missing)} has no label: fill it or leave the row out.")
-    texts = labels.astype(np.str_)
-    return texts.astype(np.int64) if _whole(set(texts.tolist())) else texts
+        raise ValueError(f"{file.name}, {file.row_place(missing)} has no label: fill it in or remove the row.")
+    return text_to_integers(labels)
 
 
-def _whole(texts: Iterable[str]) -> bool:
-    """Whether all are whole numbers, written as Python writes them."""
-    return all(map(WHOLE.fullmatch, texts))
+def _classes(logits: NDArray[Any], labels: NDArray[Any], file: ScoreFile, given: tuple[str, ...]) -> NDArray[Any]:
+    """The class of each column."""
+    from aftermax._utils.labels import encode_labels  # imports scikit-learn, which takes a second
+
+    check_classes(given, logits.shape[1], file)
+    check_labels(logits, labels, file, given)
+    classes = match_label_type(list(given), labels) if given else None
+    headings = None if file.headings is None else match_label_type(file.headings, labels)
+    try:
+        names, _ = encode_labels(labels, logits.shape, classes, headings)
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from error
+    if not given:
+        warn_of_columns(labels, names, file)
+    return names
 
 
-def _alike(names: list[str] | None, labels: NDArray[Any]) -> list[Any] | None:
-    """Names of classes as numbers, if they are numbers and the labels are too."""
-    return [int(name) for name in names] if names and labels.dtype.kind in "iuf" and _whole(names) else names
+# ---- some rows at a time ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def open_scores(path: str, options: ReadOptions) -> Iterator[ScoreFile]:
+    """Open a score file to iterate over its rows once. Labels are optional, and are not checked."""
+    # If there is a separate file of labels, --label-column is a column of that file.
+    own = options if options.labels is None else replace(options, label_column=None)
+    with open_source(path) as source, _open_format(source, own) as file:
+        batches = _with_separate_files(file, options)
+        yield replace(file, batches=_logarithms(batches, file) if options.log else batches)
+
+
+@contextmanager
+def _open_format(source: Source, options: ReadOptions) -> Iterator[ScoreFile]:
+    file, suffix, name = source
+    if options.keep and suffix in (".npz", ".npy"):
+        raise ValueError(f"{name} has no columns to --keep: only .csv and .parquet files have columns.")
+    if options.part is not None and suffix != ".npz":
+        raise ValueError(f"{name} has no parts for --part {options.part}: only .npz files have parts.")
+    if suffix == ".npz":
+        with seekable(file) as archive, open_npz(archive, name, options) as scores:
+            yield scores
+    elif suffix == ".npy":
+        yield open_npy(file, name)
+    elif suffix == ".parquet":
+        with seekable(file) as table:
+            yield open_parquet(table, name, options)
+    elif suffix == ".csv.gz":
+        with gzip.open(file) as text:
+            yield open_csv(cast(IO[bytes], text), name, options, *size_and_position(file))
+    else:
+        yield open_csv(file, name, options, *size_and_position(file))
+
+
+def _logarithms(batches: Iterator[Rows], file: ScoreFile) -> Iterator[Rows]:
+    """The same rows with the logarithms of probabilities as logits."""
+    first = 0
+    for rows in batches:
+        _check_probabilities(rows.logits, file, first)
+        first += len(rows.logits)
+        yield rows._replace(logits=np.log(np.clip(rows.logits.astype(np.float64), LEAST_PROBABILITY, None)))
+
+
+def _check_probabilities(values: NDArray[Any], file: ScoreFile, first: int) -> None:
+    outside = (values < 0) | (values > 1 + ROUNDING)
+    if not outside.any():
+        return
+    row, column = np.argwhere(outside)[0]
+    where, hint = f"{file.name}, {file.row_place(first + int(row))}", ""
+    if file.headings is not None:
+        heading = file.headings[column]
+        where += f", column {heading!r}"
+        hint = f" If the column is not a class, leave it out with --ignore {shell_argument([heading])}."
+    raise ValueError(
+        f"{where}: {values[row, column]:g} is not a probability from 0 to 1, which --log needs, and so does a head "
+        f"that was fitted with --log.{hint} Divide percentages by 100. If the scores are logits, fit and predict "
+        "without --log."
+    )
+
+
+# ---- labels and features in separate files ---------------------------------------------------------------------------
+
+
+def _with_separate_files(file: ScoreFile, options: ReadOptions) -> Iterator[Rows]:
+    """The rows of a score file with the labels and features of separate files, if there are such files."""
+    with ExitStack() as stack:
+        labels = None if options.labels is None else _read_labels(options.labels, options.label_column)
+        features = None
+        if options.features is not None and options.with_features:
+            features = _open_features(stack.enter_context(open_source(str(options.features))))
+        total = 0
+        for rows in file.batches:
+            first, total = total, total + len(rows.logits)
+            for path, values in ((options.labels, labels), (options.features, features)):
+                if values is not None and values.shape[0] < total:
+                    raise _unequal_rows(path, values.shape[0], file.name, "more")
+            if labels is not None:
+                rows = rows._replace(labels=labels[first:total])
+            if features is not None:
+                rows = rows._replace(features=_read_features(features, first, total))
+            yield rows
+    for path, values in ((options.labels, labels), (options.features, features)):
+        if values is not None and values.shape[0] > total:
+            raise _unequal_rows(path, values.shape[0], file.name, str(total))
+
+
+def _unequal_rows(path: Path | None, rows: int, name: str, other_rows: str) -> ValueError:
+    return ValueError(f"{path} has {rows} rows but {name} has {other_rows}: one for each row is needed.")
+
+
+def _read_labels(path: Path, column: str | None) -> NDArray[Any]:
+    with open_source(str(path)) as (file, suffix, name):
+        if suffix == ".npy":
+            return decode_bytes(ArrayStream(file, name).read(sys.maxsize))
+        if suffix in (".csv", ".parquet"):
+            return read_label_column(file, suffix, name, column)
+    raise ValueError(f"{path}: --labels takes .npy, .csv and .parquet files.")
+
+
+def _open_features(source: Source) -> ArrayStream:
+    file, suffix, name = source
+    if suffix != ".npy":
+        raise ValueError(f"{name}: --features takes .npy files.")
+    stream = ArrayStream(file, name)
+    if len(stream.shape) != 2 or stream.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name}: features have shape {stream.shape} and type {stream.dtype}: a table of numbers is needed, with a "
+            "row for each sample."
+        )
+    return stream
+
+
+def _read_features(stream: ArrayStream, first: int, last: int) -> NDArray[Any]:
+    features = stream.read(last - first)
+    check_finite(features, lambda row, column: f"{stream.name}, {row_number(first + row)}, column {column}")
+    return features

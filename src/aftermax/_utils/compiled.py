@@ -1,6 +1,7 @@
 """How inner loops are compiled. Importing this module imports numba, so import it on first use only."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -16,3 +17,9 @@ def compiled(function: Callable[..., Any]) -> Any:
         return njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # numba has no folder that it can write to
         return njit(nogil=True, error_model="numpy")(function)
+
+
+def is_cached(function: Any) -> bool:
+    """Whether the compiled code of this function's module is on disk, or has no place there."""
+    folder = function.stats.cache_path
+    return folder is None or any(Path(folder).glob("*.nbi"))

@@ -1,4 +1,4 @@
-"""Files: are they there, and written whole or not at all."""
+"""Paths of files that are checked, and files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def existing_file(path: Path) -> Path:
-    """The path of a file that is to be read, if it is there."""
+    """The path of a file to read, if it exists."""
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there.")
     if path.is_dir():
@@ -19,7 +19,7 @@ def existing_file(path: Path) -> Path:
 
 
 def checked_output_path(path: Path) -> Path:
-    """The path of a file that is to be written, if its folder is there."""
+    """The path of a file to write, if its folder exists."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written: folder {path.parent} is not there.")
     return path
@@ -27,7 +27,7 @@ def checked_output_path(path: Path) -> Path:
 
 @contextmanager
 def write_atomically(path: Path) -> Iterator[Path]:
-    """A path to write to that takes the place of ``path`` once all is written; after an error, nothing is left of it.
+    """A temporary path that replaces ``path`` once it is written; after an error, it is removed.
 
     Examples
     --------
@@ -46,6 +46,6 @@ def write_atomically(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file completely or not at all."""
     with write_atomically(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A progress bar for whatever may take longer than a moment."""
+"""A progress bar."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import time
 from types import TracebackType
 from typing import Self
 
-PATIENCE = 2.0  # seconds before anything is shown
-REFRESH = 0.2
+DELAY = 2.0  # seconds before anything is shown
+REFRESH = 0.2  # seconds between two updates
 WIDTH = 30
 
 
@@ -18,11 +18,11 @@ class Progress:
     Parameters
     ----------
     what : str
-        What is being done.
+        Name of the work, shown before the bar.
     total : int or None
-        How many steps it takes; None if nobody knows, to show how many are done.
+        Number of steps. If None, only the number of steps that are done is shown.
     shown : bool or None, default=None
-        Whether to show it. If None, only on a terminal, and only once it has taken two seconds.
+        Whether to show the bar. If None, it is shown on a terminal only, after two seconds.
     """
 
     def __init__(self, what: str, total: int | None, shown: bool | None = None) -> None:
@@ -31,7 +31,7 @@ class Progress:
         terminal = sys.stderr is not None and sys.stderr.isatty()
         self.shown = terminal if shown is None else shown and sys.stderr is not None
         self.start = time.monotonic()
-        self.next_look = self.start + (PATIENCE if shown is None else 0.0)
+        self.next_update = self.start + (DELAY if shown is None else 0.0)
         self._length = 0
 
     def __enter__(self) -> Self:
@@ -44,12 +44,12 @@ class Progress:
             self._write("")
 
     def step(self, steps: int = 1) -> None:
-        """One more step is done, or several."""
+        """Count one more step, or several."""
         self.done += steps
         now = time.monotonic()
-        if not self.shown or now < self.next_look:
+        if not self.shown or now < self.next_update:
             return
-        self.next_look = now + REFRESH
+        self.next_update = now + REFRESH
         if self.total is None:
             self._write(f"{self.what}: {self.done:,} done")
             return
@@ -59,7 +59,7 @@ class Progress:
         self._write(f"{self.what} {bar} {100 * self.done // self.total:3} %, {self._duration(left)} left")
 
     def _write(self, text: str) -> None:
-        """Replace the line. Terminals that cannot show the bar's characters get plain ones."""
+        """Replace the line. Terminals that cannot show the characters of the bar get ASCII ones."""
         encoding = getattr(sys.stderr, "encoding", None) or "ascii"
         try:
             text.encode(encoding)

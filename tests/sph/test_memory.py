@@ -1,4 +1,4 @@
-"""Memory: predict works in chunks, so that it needs next to nothing beyond its input and output."""
+"""Memory: predict works in chunks, so it needs little beyond its input and output."""
 
 import tracemalloc
 
@@ -18,10 +18,10 @@ def test_predict_needs_less_than_64_megabytes_beyond_input_and_output(rows, size
     logits = np.random.default_rng(0).integers(-5, 5, size=(rows, size), dtype=np.int8).astype(dtype)
     head.predict(logits[:10])
     tracemalloc.start()
-    answers = head.predict(logits)
+    predicted = head.predict(logits)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak - answers.nbytes < 64 * 2**20
+    assert peak - predicted.nbytes < 64 * 2**20
 
 
 @pytest.mark.parametrize(

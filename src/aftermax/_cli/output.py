@@ -1,0 +1,42 @@
+"""What the commands print, and where they may write."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from aftermax._utils.files import checked_output_path
+
+
+def print_json(content: dict[str, object]) -> None:
+    """Print plain data on standard output."""
+    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_message(text: str) -> None:
+    """Print on standard error: standard output is for tables, predictions and JSON."""
+    print(text, file=sys.stderr)
+
+
+def announce_compilation() -> None:
+    """Print that compiling takes time, if nothing is compiled yet."""
+    from aftermax._utils.compiled import is_cached
+    from aftermax._utils.softmax_kernels import certainties
+
+    if not is_cached(certainties):
+        print_message("aftermax: the first run on a machine compiles code, which may take a minute.")
+
+
+def check_output(path: Path, inputs: Sequence[Path | None], suffixes: tuple[str, ...] | None = None) -> None:
+    """Refuse a path that cannot or must not be written, before the work rather than after it."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+    if suffixes is not None and not path.name.lower().endswith(suffixes):
+        raise ValueError(f"{path}: the name of this file should end in {' or '.join(suffixes)}.")
+    if any(one is not None and path.exists() and one.exists() and path.samefile(one) for one in inputs):
+        raise ValueError(f"{path} is one of the inputs and would be overwritten: choose another name.")
+    if not os.access(checked_output_path(path).parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: you have no permission to write to folder {path.parent}.")

@@ -1,0 +1,58 @@
+"""Parts of error messages about score files: where an error is, and names of columns."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_NAMES = 12
+
+
+def row_number(row: int) -> str:
+    """Where a row is, in a file that has no lines."""
+    return f"row {row} (counted from 0)"
+
+
+def join_names(names: list[str]) -> str:
+    """Names of columns or arrays, separated by commas; of many, the first dozen."""
+    shown = ", ".join(names[:MOST_NAMES])
+    return shown if len(names) <= MOST_NAMES else f"{shown}, ... {len(names)} in all"
+
+
+def shell_argument(names: list[str]) -> str:
+    """Names of columns as they are typed after an option in a shell.
+
+    Examples
+    --------
+    >>> from aftermax._scorefiles.messages import shell_argument
+    >>> print(shell_argument(["id"]), shell_argument(["id", "born on"]))
+    id 'id,born on'
+    """
+    return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in names))
+
+
+def damaged_file(name: str, error: Exception) -> ValueError:
+    """The error for a file whose content is not what its name says."""
+    reason = " ".join(str(error).split())
+    return ValueError(
+        f"{name} is damaged, or its format is not the one of its file name ({reason}): write the file again."
+    )
+
+
+def check_finite(values: NDArray[Any], place: Callable[[int, int], str]) -> None:
+    """Refuse values that are not finite; ``place`` gives the position of a row and column as text."""
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    row, column = np.argwhere(~finite)[0]
+    value = values[row, column]
+    if np.isnan(value):
+        raise ValueError(f"{place(row, column)} is empty or NaN: fill it in or remove the row.")
+    raise ValueError(
+        f"{place(row, column)} is {value}: finite numbers are needed. For the logit of a class that is masked out, "
+        "write -1e4."
+    )
