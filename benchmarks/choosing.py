@@ -11,8 +11,8 @@ from aftermax import SPHClassifier, SPHClassifierCV, sweep
 from aftermax.sph.classifier import HYPERPARAMETERS
 from benchmarks.measure import Result, alternate, in_new_process
 from benchmarks.sph import network_like
-from experiments import models
-from experiments.recipes import RECIPES
+from experiments.networks import models
+from experiments.networks.recipes import RECIPES
 
 ROWS, CLASSES = 4_000, 10
 SAMPLE = 150  # sets that the grid search is measured on

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from aftermax.data import Scores
-from experiments import choosing, choosing_report
-from experiments.choosing import Case, Outcome
-from experiments.records import read_records
+from experiments.settings import choosing
+from experiments.settings import choosing_report
+from experiments.settings.choosing import Case, Outcome
+from experiments.runs.csv_records import read_records
 from helpers.samples import ROOT, make_samples
 
 

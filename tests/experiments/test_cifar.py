@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
-from experiments import cifar
-from experiments.cifar import TEST_BATCH, TRAIN_BATCHES, load_cifar10, read_batch
+from experiments.data import cifar10 as cifar
+from experiments.data.cifar10 import TEST_BATCH, TRAIN_BATCHES, load_cifar10, read_batch
 
 ROWS = 4
 

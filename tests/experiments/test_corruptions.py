@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from experiments.corruptions import AMOUNTS, SHIFTS, STRENGTHS, UNITS, corrupted
+from experiments.data.corruptions import AMOUNTS, SHIFTS, STRENGTHS, UNITS, corrupted
 
 SHAPES = {"mnist": (28, 28), "cifar10": (3, 32, 32)}
 

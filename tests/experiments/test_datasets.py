@@ -8,8 +8,8 @@ import struct
 import numpy as np
 import pytest
 
-from experiments import datasets
-from experiments.datasets import MNIST_PARTS, Part, load_mnist, read_idx
+from experiments.data import mnist as datasets
+from experiments.data.mnist import MNIST_PARTS, Part, load_mnist, read_idx
 
 
 def idx(array):

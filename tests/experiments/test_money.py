@@ -13,11 +13,12 @@ import pytest
 from aftermax._utils.paired_tests import exact_mcnemar
 from aftermax.data import load_vmnist
 from aftermax.data import shipped_path as score_file
-from experiments import money, money_report
-from experiments.money import METHODS, Outcome
-from experiments.money_report import Results
-from experiments.records import read_records
-from experiments.trials import Rows, Trial, file_trials, load_rows, network_rows, vmnist_trials
+from experiments.benchmark import measure as money
+from experiments.benchmark import report as money_report
+from experiments.benchmark.measure import METHODS, Outcome
+from experiments.benchmark.report import Results
+from experiments.runs.csv_records import read_records
+from experiments.benchmark.trials import Rows, Trial, file_trials, load_rows, network_rows, vmnist_trials
 from helpers.outcomes import OUTCOME, made_rows
 from helpers.samples import make_samples
 
@@ -142,8 +143,8 @@ def test_score_files_with_features_are_tried_with_few_rows_too(tmp_path):
 
 def test_a_network_and_its_hidden_layer_are_kept_and_are_those_of_the_main_experiment(tmp_path, monkeypatch):
     pytest.importorskip("torch")
-    from experiments import networks
-    from experiments.datasets import MNIST
+    from experiments.networks import mnist_networks as networks
+    from experiments.data.mnist import MNIST
 
     rng = np.random.default_rng(0)
     images = rng.random((300, 784), dtype=np.float32)

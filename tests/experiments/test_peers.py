@@ -7,8 +7,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from aftermax.data import load_vmnist
-from experiments import peers
-from experiments.peers import PEERS, SHRINKAGES, WEIGHTS, Folds, SoftmaxQDA
+from experiments.benchmark import peers
+from experiments.benchmark.peers import PEERS, SHRINKAGES, WEIGHTS, Folds, SoftmaxQDA
 from helpers.samples import make_samples
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments.money import Outcome
-from experiments.money_report import Results, near_the_best, targets
-from experiments.records import read_records
+from experiments.benchmark.measure import Outcome
+from experiments.benchmark.report import Results, near_the_best, targets
+from experiments.runs.csv_records import read_records
 from helpers.samples import ROOT
 
 STRONG = ("densenet40", "lenet5", "resnet20", "resnet56", "vgg16", "wideresnet16", "resnet32", "resnet8", "mnist-cnn")

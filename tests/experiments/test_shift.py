@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from experiments import shift
-from experiments.cifar import CIFAR10
-from experiments.datasets import MNIST, load_mnist
-from experiments.shift import (
+from experiments.benchmark import shifted_data as shift
+from experiments.data.cifar10 import CIFAR10
+from experiments.data.mnist import MNIST, load_mnist
+from experiments.benchmark.shifted_data import (
     CASES,
     CLEAN,
     QUICK_CASES,
@@ -20,7 +20,7 @@ from experiments.shift import (
     prepare,
     trials,
 )
-from experiments.trials import load_rows
+from experiments.benchmark.trials import load_rows
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +146,7 @@ def test_colour_images_have_a_network_of_their_own_the_same_every_time(photos, t
 
 def test_training_images_are_moved_and_mirrored_but_not_changed_otherwise():
     torch = pytest.importorskip("torch")
-    from experiments.models import moved_and_mirrored
+    from experiments.networks.models import moved_and_mirrored
 
     torch.manual_seed(0)
     images = torch.zeros(200, 3, 32, 32)

@@ -12,14 +12,18 @@ from typer.testing import CliRunner
 
 from aftermax._cli.app import app
 from aftermax._utils.paired_tests import exact_mcnemar
-from experiments import datasets, money, shift, shift_report, trials
-from experiments.corruptions import SHIFTS
-from experiments.datasets import MNIST
-from experiments.money import METHODS, Outcome
-from experiments.records import read_records
-from experiments.shift import CASES, CLEAN, QUICK_CASES, mnist_world
-from experiments.shift_report import Shifts
-from experiments.trials import Trial, load_rows
+from experiments.data import mnist as datasets
+from experiments.benchmark import measure as money
+from experiments.benchmark import shifted_data as shift
+from experiments.benchmark import shift_report
+from experiments.benchmark import trials
+from experiments.data.corruptions import SHIFTS
+from experiments.data.mnist import MNIST
+from experiments.benchmark.measure import METHODS, Outcome
+from experiments.runs.csv_records import read_records
+from experiments.benchmark.shifted_data import CASES, CLEAN, QUICK_CASES, mnist_world
+from experiments.benchmark.shift_report import Shifts
+from experiments.benchmark.trials import Trial, load_rows
 from helpers.outcomes import OUTCOME, made_rows
 
 CLEAN_ERRORS = {"shift-mnist": 0.027, "shift-cifar10": 0.111}

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from aftermax._utils.text import percent
-from experiments import tried
-from experiments.outcomes import Results
-from experiments.recipes import RECIPES
-from experiments.records import read_records
-from experiments.vmnist import Outcome
+from experiments.settings import compare_recipes as tried
+from experiments.paper.results import Results
+from experiments.networks.recipes import RECIPES
+from experiments.runs.csv_records import read_records
+from experiments.paper.vmnist import Outcome
 from helpers.samples import ROOT
 
 OUTCOME = Outcome(100, 0, 0, "softmax", False, 0.7, 0.7, 0.7, 0.0, 0, 0, 1.0, "{}", 1.0)

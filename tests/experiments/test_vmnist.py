@@ -14,16 +14,17 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from aftermax import SPHClassifier
-from experiments import figures, vmnist_report
-from experiments.claims import Claim, claims
-from experiments.datasets import MNIST, load_mnist
-from experiments.methods import METHODS
-from experiments.networks import Case, cases, draw_rows, network_scores, seed_of, train_network
-from experiments.outcomes import Outcome, Results
-from experiments.recipes import RECIPES
-from experiments.records import read_records, write_records
-from experiments.vmnist import Experiment
-from experiments.waste import from_accuracies, wasted_samples
+from experiments.paper import figures
+from experiments.paper import report as vmnist_report
+from experiments.paper.claims import Claim, claims
+from experiments.data.mnist import MNIST, load_mnist
+from experiments.paper.methods import METHODS
+from experiments.networks.mnist_networks import Case, cases, draw_rows, network_scores, seed_of, train_network
+from experiments.paper.results import Outcome, Results
+from experiments.networks.recipes import RECIPES
+from experiments.runs.csv_records import read_records, write_records
+from experiments.paper.vmnist import Experiment
+from experiments.paper.wasted_samples import from_accuracies, wasted_samples
 from helpers.samples import ROOT
 
 GRID = {"certainty": [0.6, 0.9], "distance_power": [1.0, 2.0], "min_gain": [-0.05, 0.0]}

@@ -1,7 +1,7 @@
 """outcomes."""
 
-from experiments.money import Outcome
-from experiments.trials import Rows
+from experiments.benchmark.measure import Outcome
+from experiments.benchmark.trials import Rows
 from helpers.samples import make_samples
 
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from aftermax._utils.files import write_atomically
 from aftermax.data import DAMAGE, load_scores
-from experiments import networks
-from experiments.datasets import MNIST
-from experiments.recipes import MAIN
+from experiments.networks import mnist_networks as networks
+from experiments.data.mnist import MNIST
+from experiments.networks.recipes import MAIN
 
 KEPT = Path("build/money")  # where the networks' scores and hidden layers are kept
 VALIDATION_ROWS = (4_000, 400)
@@ -75,7 +75,7 @@ def network_rows(mnist: MNIST, size: int, number: int, kept: Path) -> tuple[Rows
     """A network's scores and last hidden layer, found in the folder ``kept`` or trained now."""
     path = networks.kept_path(size, number, MAIN, kept)
     if not path.is_file():
-        from experiments import models
+        from experiments.networks import models
 
         network = networks.train_network(mnist, size, number, MAIN)
         draws = networks.draw_rows(mnist, size, number)

@@ -16,10 +16,10 @@ from aftermax.data import Scores
 from aftermax.plots import ClassPairDisplay, ResponseArrayDisplay, RoutesDisplay, SweepDisplay
 from aftermax.plots._style import BAND, RULE, bare, new_figure
 from aftermax.sph.grid import DEFAULTS, Grid
-from experiments.claims import STRONG
-from experiments.looks import BEST_ON_TEST, CHOSEN, Look, draw_points
-from experiments.outcomes import Outcome, Results
-from experiments.waste import Waste
+from experiments.paper.claims import STRONG
+from experiments.plotting import BEST_ON_TEST, CHOSEN, Look, draw_points
+from experiments.paper.results import Outcome, Results
+from experiments.paper.wasted_samples import Waste
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

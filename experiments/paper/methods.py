@@ -13,8 +13,8 @@ from aftermax import SPHClassifier, SPHClassifierCV, sweep
 from aftermax.data import Scores
 from aftermax.sph.classifier import HYPERPARAMETERS
 from aftermax.sph.grid import Grid
-from experiments.datasets import MNIST
-from experiments.networks import draw_rows, scores_of, train_network
+from experiments.data.mnist import MNIST
+from experiments.networks.mnist_networks import draw_rows, scores_of, train_network
 
 if TYPE_CHECKING:
     from torch import nn
@@ -78,7 +78,7 @@ def bayes_on_validation(subject: Subject) -> Answers:
 
 def bayes_on_training(subject: Subject) -> Answers:
     """Naive Bayes on the responses to the rows that the network was trained on."""
-    from experiments import models
+    from experiments.networks import models
 
     rows = draw_rows(subject.mnist, subject.size, subject.number).train
     responses = models.logits(subject.network, subject.mnist.train_images[rows])

@@ -32,11 +32,11 @@ from aftermax._utils.text import percent, signed
 from aftermax._utils.threads import one_thread
 from aftermax.sph._temperature import fit_temperature
 from aftermax.sph.grid import DEFAULTS, default_grid
-from experiments.conditions import PACKAGES, check_conditions, conditions, write_conditions
-from experiments.peers import PEERS
-from experiments.recipes import MAIN
-from experiments.records import read_records, write_records
-from experiments.trials import Rows, Trial
+from experiments.runs.provenance import PACKAGES, check_conditions, conditions, write_conditions
+from experiments.benchmark.peers import PEERS
+from experiments.networks.recipes import MAIN
+from experiments.runs.csv_records import read_records, write_records
+from experiments.benchmark.trials import Rows, Trial
 
 LEAST_PROBABILITY = 1e-6  # in the log-loss, or else one row that kNN rules out costs more than all others
 REPEATS, ENOUGH = 20, 0.1  # predictions are timed so often, or until so many seconds have passed

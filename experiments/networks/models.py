@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from experiments.recipes import Recipe
+from experiments.networks.recipes import Recipe
 
 INSERTED: dict[str, list[type[nn.Module]]] = {"": [], "linear": [], "relu": [nn.ReLU]}
 

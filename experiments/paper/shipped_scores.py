@@ -14,11 +14,11 @@ import numpy as np
 
 from aftermax._utils.files import write_atomically
 from aftermax.data import SHIPPED, Scores, load_scores, shipped_path
-from experiments.figures import examples
-from experiments.networks import kept_path
-from experiments.outcomes import Outcome, Results
-from experiments.recipes import MAIN
-from experiments.records import read_records
+from experiments.paper.figures import examples
+from experiments.networks.mnist_networks import kept_path
+from experiments.paper.results import Outcome, Results
+from experiments.networks.recipes import MAIN
+from experiments.runs.csv_records import read_records
 
 
 def small(scores: Scores) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from aftermax import default_grid
 from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, signed, table
 from aftermax.sph.grid import grid_blocks, grid_columns
-from experiments.datasets import MNIST
-from experiments.networks import cases
-from experiments.outcomes import Results
-from experiments.recipes import MAIN, RECIPES
-from experiments.vmnist import Experiment
+from experiments.data.mnist import MNIST
+from experiments.networks.mnist_networks import cases
+from experiments.paper.results import Results
+from experiments.networks.recipes import MAIN, RECIPES
+from experiments.paper.vmnist import Experiment
 
 NETWORKS = 3
 WIDER = "wider"

@@ -22,9 +22,9 @@ from aftermax import SPHClassifierCV, sweep
 from aftermax._utils.paired_tests import exact_mcnemar, relative_gain, wins_and_losses
 from aftermax._utils.progress import Progress
 from aftermax.data import Scores, load_scores
-from experiments import networks
-from experiments.datasets import MNIST
-from experiments.records import read_records, write_records
+from experiments.networks import mnist_networks as networks
+from experiments.data.mnist import MNIST
+from experiments.runs.csv_records import read_records, write_records
 
 VALIDATION_ROWS = (4_000, 400)
 RECIPE = "rmsprop"

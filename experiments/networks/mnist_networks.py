@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from aftermax._utils.files import write_atomically
 from aftermax.data import Scores, load_scores
-from experiments.datasets import MNIST
-from experiments.recipes import RECIPES
+from experiments.data.mnist import MNIST
+from experiments.networks.recipes import RECIPES
 
 if TYPE_CHECKING:
     from torch import nn
@@ -83,7 +83,7 @@ def train_network(
     validation rows as well.
     """
     torch = import_torch()
-    from experiments import models
+    from experiments.networks import models
 
     torch.set_num_threads(1)  # sums over several threads depend on how many there are
     torch.manual_seed(seed_of(size, number))
@@ -119,7 +119,7 @@ def kept_path(size: int, number: int, recipe: str, kept: Path) -> Path:
 
 def scores_of(network: nn.Sequential, mnist: MNIST, draws: Draws) -> Scores:
     """What a network says about its validation and test rows."""
-    from experiments import models
+    from experiments.networks import models
 
     answers = models.logits(network, mnist.test_images)
     return Scores(

@@ -11,10 +11,10 @@ import numpy as np
 from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, signed, table
 from aftermax.plots._style import RULE, bare, new_figure
-from experiments.figures import save
-from experiments.looks import Look
-from experiments.money import Outcome
-from experiments.peers import PEERS
+from experiments.paper.figures import save
+from experiments.plotting import Look
+from experiments.benchmark.measure import Outcome
+from experiments.benchmark.peers import PEERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -47,7 +47,7 @@ def wasted_samples(softmax: Errors, sph: Errors, seed: int = 0) -> Waste:
 
     Examples
     --------
-    >>> from experiments.waste import wasted_samples
+    >>> from experiments.paper.wasted_samples import wasted_samples
     >>> waste = wasted_samples({100: [0.4], 1_000: [0.2], 10_000: [0.1]}, {100: [0.4], 1_000: [0.1], 10_000: [0.1]})
     >>> waste.wasted.round(3)
     array([0. , 0.9, 0. ])

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from aftermax._utils.files import write_atomically
 from aftermax.plots._style import new_figure
-from experiments.cifar import CIFAR10, CLASSES
-from experiments.corruptions import AMOUNTS, SHIFTS, STRENGTHS, UNITS, Images, corrupted
-from experiments.datasets import MNIST
-from experiments.networks import import_torch, train_network
-from experiments.recipes import MAIN, RECIPES
-from experiments.trials import Rows, Trial, load_rows
+from experiments.data.cifar10 import CIFAR10, CLASSES
+from experiments.data.corruptions import AMOUNTS, SHIFTS, STRENGTHS, UNITS, Images, corrupted
+from experiments.data.mnist import MNIST
+from experiments.networks.mnist_networks import import_torch, train_network
+from experiments.networks.recipes import MAIN, RECIPES
+from experiments.benchmark.trials import Rows, Trial, load_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +128,7 @@ class World:
         if not missing:
             return
         import_torch()
-        from experiments import models
+        from experiments.networks import models
 
         network = self.train(number)
         for case in dict.fromkeys(missing):
@@ -164,7 +164,7 @@ def _train_on_digits(mnist: MNIST, number: int) -> nn.Sequential:
 
 def _train_on_photos(cifar10: CIFAR10, recipe: PhotoRecipe, number: int) -> nn.Sequential:
     torch = import_torch()
-    from experiments import models
+    from experiments.networks import models
 
     print("Training the network on CIFAR-10, which takes five to ten minutes and is done once ...", file=sys.stderr)
     threads = torch.get_num_threads()
@@ -220,7 +220,7 @@ def _plan(mnist: MNIST, cifar10: CIFAR10 | None, quick: bool) -> list[tuple[Worl
 
 def draw_examples(mnist: MNIST, cifar10: CIFAR10 | None, path: Path) -> None:
     """Write a picture of a few images under every shift at every strength, as .png and as .pdf."""
-    from experiments.figures import save
+    from experiments.paper.figures import save
 
     worlds = [mnist_world(mnist), *([cifar10_world(cifar10)] if cifar10 else [])]
     columns = [[CLEAN], *([Case(shift, strength) for strength in STRENGTHS] for shift in SHIFTS)]

@@ -21,10 +21,10 @@ from aftermax._utils.progress import Progress
 from aftermax._utils.text import percent, signed
 from aftermax.data import Scores
 from aftermax.sph.grid import DEFAULTS, Grid, default_grid
-from experiments.conditions import check_conditions, conditions, write_conditions
-from experiments.datasets import MNIST
-from experiments.methods import LOOK_AT_TEST_LABELS, METHODS, Subject
-from experiments.networks import (
+from experiments.runs.provenance import check_conditions, conditions, write_conditions
+from experiments.data.mnist import MNIST
+from experiments.paper.methods import LOOK_AT_TEST_LABELS, METHODS, Subject
+from experiments.networks.mnist_networks import (
     Case,
     draw_rows,
     keep_scores,
@@ -33,9 +33,9 @@ from experiments.networks import (
     seed_of,
     train_network,
 )
-from experiments.outcomes import Outcome, Results
-from experiments.recipes import KEPT, MAIN
-from experiments.records import read_records, write_records
+from experiments.paper.results import Outcome, Results
+from experiments.networks.recipes import KEPT, MAIN
+from experiments.runs.csv_records import read_records, write_records
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import Any
 import aftermax
 from aftermax._utils.files import write_text
 from aftermax.sph.grid import Grid, grid_blocks
-from experiments.networks import ROWS, import_torch
-from experiments.recipes import RECIPES
+from experiments.networks.mnist_networks import ROWS, import_torch
+from experiments.networks.recipes import RECIPES
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch")
 CURE = "start over with --again, or write to another folder with --out"

@@ -11,14 +11,14 @@ import numpy as np
 from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, signed, table
 from aftermax.plots._style import RULE, bare, new_figure
-from experiments import shift
-from experiments.cifar import CIFAR10
-from experiments.corruptions import SHIFTS
-from experiments.datasets import MNIST
-from experiments.figures import save
-from experiments.looks import Look
-from experiments.money import Outcome
-from experiments.money_report import NAMES, CaseKey, Results, mean
+from experiments.benchmark import shifted_data as shift
+from experiments.data.cifar10 import CIFAR10
+from experiments.data.corruptions import SHIFTS
+from experiments.data.mnist import MNIST
+from experiments.paper.figures import save
+from experiments.plotting import Look
+from experiments.benchmark.measure import Outcome
+from experiments.benchmark.report import NAMES, CaseKey, Results, mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

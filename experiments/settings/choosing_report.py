@@ -12,8 +12,8 @@ from aftermax._utils.files import write_atomically, write_text
 from aftermax._utils.text import percent, signed, table
 from aftermax.plots import SweepDisplay
 from aftermax.plots._style import bare, new_figure
-from experiments.choosing import VALIDATION_ROWS, Case, Outcome
-from experiments.looks import BEST_ON_TEST, BEST_ON_VALIDATION, CHOSEN, draw_points
+from experiments.settings.choosing import VALIDATION_ROWS, Case, Outcome
+from experiments.plotting import BEST_ON_TEST, BEST_ON_VALIDATION, CHOSEN, draw_points
 
 WAYS = {"ceiling_gain": BEST_ON_TEST, "luckiest_gain": BEST_ON_VALIDATION, "gain": CHOSEN}
 

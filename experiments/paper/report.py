@@ -9,13 +9,13 @@ import numpy as np
 
 from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, table
-from experiments import figures
-from experiments.claims import PROTOCOLS, Claim, claims
-from experiments.networks import SIZES
-from experiments.outcomes import Outcome, Results
-from experiments.recipes import MAIN, RECIPES
-from experiments.vmnist import Experiment
-from experiments.waste import from_accuracies, wasted_samples
+from experiments.paper import figures
+from experiments.paper.claims import PROTOCOLS, Claim, claims
+from experiments.networks.mnist_networks import SIZES
+from experiments.paper.results import Outcome, Results
+from experiments.networks.recipes import MAIN, RECIPES
+from experiments.paper.vmnist import Experiment
+from experiments.paper.wasted_samples import from_accuracies, wasted_samples
 
 TEMPLATE = Path(__file__).with_suffix(".md")
 WHY = {

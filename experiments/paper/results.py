@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.networks import Case
+from experiments.networks.mnist_networks import Case
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import spearmanr
 
-from experiments.networks import SIZES
-from experiments.outcomes import Results
-from experiments.waste import Waste
+from experiments.networks.mnist_networks import SIZES
+from experiments.paper.results import Results
+from experiments.paper.wasted_samples import Waste
 
 PROTOCOLS = ("sph_best_on_test", "sph_chosen")  # the paper's, and the honest one
 STRONG = 0.93  # softmax's accuracy: the networks in the inset of the paper's Figure 3A
