@@ -11,7 +11,7 @@ from aftermax import SPHClassifier, SPHClassifierCV, sweep
 from aftermax.sph.classifier import HYPERPARAMETERS
 from benchmarks.measure import Result, alternate, in_new_process
 from benchmarks.sph import network_like
-from experiments.networks import models
+from experiments.networks import models, training
 from experiments.networks.recipes import RECIPES
 
 ROWS, CLASSES = 4_000, 10
@@ -76,7 +76,7 @@ def one_epoch(samples: int = 50_000) -> partial[None]:
     rng = np.random.default_rng(0)
     images, labels = rng.random((samples, 784), dtype=np.float32), rng.integers(10, size=samples)
     recipe = replace(RECIPES["rmsprop"], epochs=1)
-    return partial(models.train, models.dense_network(recipe, 784, 10), images, labels, recipe)
+    return partial(training.train, models.dense_network(recipe, 784, 10), images, labels, recipe)
 
 
 def processes() -> Iterator[Result]:

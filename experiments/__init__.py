@@ -1,1 +1,1 @@
-"""The experiments: ``python -m experiments --help``. They need a clone of the repository and the ``experiments`` extra."""
+"""The experiments: ``python -m experiments --help``. They need a clone and the ``experiments`` extra."""

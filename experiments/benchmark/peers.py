@@ -1,7 +1,7 @@
-"""What users would put on the logits instead: estimators as scikit-learn has them, their settings by cross-validation.
+"""The peers: other classifiers fitted on the logits, with hyperparameters chosen by cross-validation.
 
-Labels are column numbers, and so are the answers. Classes may be rare or missing among the rows: a class without rows
-is never answered, unless the estimator starts from the logits.
+Labels and predictions are column numbers. Classes may be rare or missing among the samples: a class without samples is
+never predicted, unless the estimator starts from the logits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
 class Folds:
-    """Three folds, every class dealt out in turn; scikit-learn's warn of a class with fewer rows than folds."""
+    """Three folds, stratified; scikit-learn's own warn of a class with fewer samples than folds."""
 
     def split(self, X: Any, y: NDArray[np.int64], groups: None = None) -> Iterator[tuple[NDArray[np.intp], ...]]:
         folds = stratified_folds(y, FOLDS, np.random.default_rng(0))
@@ -44,7 +44,7 @@ class Folds:
 
 
 def best_of(estimator: Any, **grid: list[Any]) -> GridSearchCV:
-    """The settings with the best accuracy over the folds, fitted on all rows; one job, so that times compare."""
+    """Grid search for the best accuracy over the folds, refitted on all samples; one job, so that times compare."""
     return GridSearchCV(estimator, grid, cv=Folds(), error_score="raise")
 
 
@@ -56,7 +56,7 @@ def standardised(estimator: Any) -> Pipeline:
 
 
 class Logistic(LogisticRegression):
-    """Logistic regression that keeps quiet where it stops short of the optimum: one of the settings tried may."""
+    """Logistic regression without convergence warnings: some values of C in the grid may not converge."""
 
     def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Self:
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
@@ -68,7 +68,7 @@ class Logistic(LogisticRegression):
 
 
 class Boosting(HistGradientBoostingClassifier):
-    """Gradient boosting, stopped early by a tenth of the rows; scikit-learn's own tenth needs every class twice."""
+    """Gradient boosting, early stopping on a tenth of the samples; scikit-learn's own split needs every class twice."""
 
     def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Self:
         held = stratified_folds(y, 10, np.random.default_rng(0)) == 0
@@ -84,50 +84,52 @@ class SoftmaxQDA(ClassifierMixin, BaseEstimator):
     """QDA's log-probabilities and softmax's, added with weights w and 1 - w.
 
     The covariances are regularised as scikit-learn's ``reg_param`` does, ``(1 - s) * covariance + s * identity``, on
-    standardised logits. scikit-learn's own QDA refuses classes with fewer rows than columns; here a class with fewer
-    than two rows has softmax's log-probability on both sides. Both settings are those with the least log-loss over the
-    folds.
+    standardised logits. scikit-learn's own QDA refuses classes with fewer samples than columns; here a class with
+    fewer than two samples has softmax's log-probability on both sides. Shrinkage and weight are those with the least
+    log loss over the folds.
     """
 
     def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Self:
         self.classes_ = np.arange(X.shape[1])
         self._scale = StandardScaler().fit(X)
-        held = np.empty((len(SHRINKAGES), *X.shape))
-        for learned, asked in Folds().split(X, y):
-            self._learn(X[learned], y[learned])
-            held[:, asked] = [self._quadratic(X[asked], shrinkage) for shrinkage in SHRINKAGES]
+        out_of_fold = np.empty((len(SHRINKAGES), *X.shape))
+        for train, test in Folds().split(X, y):
+            self._fit_classes(X[train], y[train])
+            out_of_fold[:, test] = [self._quadratic(X[test], shrinkage) for shrinkage in SHRINKAGES]
         losses = {
             (shrinkage, weight): _log_loss(_mixed(X, quadratic, weight), y)
-            for shrinkage, quadratic in zip(SHRINKAGES, held, strict=True)
+            for shrinkage, quadratic in zip(SHRINKAGES, out_of_fold, strict=True)
             for weight in WEIGHTS
         }
-        shrinkage, weight = min(losses, key=lambda settings: losses[settings])
+        shrinkage, weight = min(losses, key=lambda pair: losses[pair])
         self.best_params_ = {"shrinkage": shrinkage, "weight": weight}
-        self._learn(X, y)
+        self._fit_classes(X, y)
         return self
 
-    def _learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-        """Each class's mean, share of the rows, and covariance by its axes."""
+    def _fit_classes(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+        """Each class's prior, mean, and covariance by its principal axes."""
         scaled, counts = self._scale.transform(X), np.bincount(y, minlength=len(self.classes_))
         self._known = np.flatnonzero(counts >= 2)
-        self._logs = np.log(counts[self._known] / len(y))
+        self._log_priors = np.log(counts[self._known] / len(y))
         self._means = [scaled[y == number].mean(axis=0) for number in self._known]
         self._axes = [np.linalg.eigh(np.cov(scaled[y == number].T, bias=True)) for number in self._known]
 
     def _quadratic(self, X: NDArray[np.float64], shrinkage: float) -> NDArray[np.float64]:
-        """QDA's log-probabilities; softmax's for the classes that it does not know."""
+        """QDA's log-probabilities; softmax's for the classes with fewer than two samples."""
         scaled, out = self._scale.transform(X), _log_softmax(X)
         known = np.empty((len(X), len(self._known)))
-        for place, (log, mean, (values, axes)) in enumerate(zip(self._logs, self._means, self._axes, strict=True)):
+        for column, (log, mean, (values, axes)) in enumerate(
+            zip(self._log_priors, self._means, self._axes, strict=True)
+        ):
             variances = (1 - shrinkage) * np.maximum(values, 0.0) + shrinkage
             distances = np.square((scaled - mean) @ (axes / np.sqrt(variances))).sum(axis=1)
-            known[:, place] = log - (distances + np.log(variances).sum()) / 2
+            known[:, column] = log - (distances + np.log(variances).sum()) / 2
         out[:, self._known] = _log_softmax(known)
         return out
 
     def predict_proba(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        settings = self.best_params_
-        return np.asarray(np.exp(_mixed(X, self._quadratic(X, settings["shrinkage"]), settings["weight"])))
+        shrinkage, weight = self.best_params_["shrinkage"], self.best_params_["weight"]
+        return np.asarray(np.exp(_mixed(X, self._quadratic(X, shrinkage), weight)))
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.asarray(self.predict_proba(X).argmax(axis=1))
@@ -150,14 +152,14 @@ def _log_loss(logs: NDArray[np.float64], y: NDArray[np.int64]) -> float:
 
 
 class StructuredMatrixScaling(ClassifierMixin, BaseEstimator):
-    """probmetrics' "sms": a linear map of the logits, shrunk towards temperature scaling. It has nothing to choose."""
+    """probmetrics' "sms": a linear map of the logits, shrunk towards temperature scaling, without hyperparameters."""
 
     def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Self:
         try:
             with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of torch.jit
                 from probmetrics.calibrators import get_calibrator
         except ImportError as error:
-            raise ImportError("The peer sms needs probmetrics: pip install 'aftermax[dev]'") from error
+            raise ImportError("The peer sms needs probmetrics: pip install --editable '.[dev]'") from error
         self.classes_ = np.arange(X.shape[1])
         self._calibrator = get_calibrator("sms").fit(softmax(X), y)
         return self
@@ -177,7 +179,7 @@ def logistic() -> Any:
 
 
 def svc() -> Any:
-    """The search that the other methods' times are measured against: 12 settings, 3 folds."""
+    """The search that the other methods' times are measured against: 12 candidates, 3 folds."""
     return best_of(SVC(), C=[1, 10, 100], gamma=[0.001, 0.01, 0.1, "scale"])
 
 

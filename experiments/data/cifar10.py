@@ -1,4 +1,4 @@
-"""CIFAR-10, from the pickled batches that its authors hand out ("CIFAR-10 python version").
+"""CIFAR-10, from the pickled batches that its authors publish ("CIFAR-10 python version").
 
 A pickle can run any code when it is read. This reader builds nothing but the arrays, lists and strings that the batches
 consist of, and refuses a file that asks for more.

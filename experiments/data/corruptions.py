@@ -1,8 +1,8 @@
-"""What the world does to images: noise, blur, low contrast, rotation, pixelation, each at three strengths.
+"""Corruptions of images: noise, blur, low contrast, rotation, pixelation, each at three strengths.
 
 Every function takes a batch of images with values in [0, 1], N x height x width or N x channels x height x width, and
 an amount of which 0 changes nothing. Amounts were chosen so that softmax's accuracy falls a little at strength 1 and to
-about a half at strength 3, on training images that a network had not seen; nothing else was looked at.
+about a half at strength 3, on held-out training images; nothing else was considered.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def contrast(images: Images, amount: float, _rng: np.random.Generator) -> Images
 
 
 def rotation(images: Images, amount: float, _rng: np.random.Generator) -> Images:
-    """All turned anticlockwise by ``amount`` degrees, as by a camera that is askew."""
-    turned = ndimage.rotate(images, amount, axes=(-1, -2), reshape=False, order=1, mode="nearest")
-    return np.asarray(turned, dtype=np.float32)
+    """All rotated anticlockwise by ``amount`` degrees."""
+    rotated = ndimage.rotate(images, amount, axes=(-1, -2), reshape=False, order=1, mode="nearest")
+    return np.asarray(rotated, dtype=np.float32)
 
 
 def pixelation(images: Images, amount: float, _rng: np.random.Generator) -> Images:

@@ -1,4 +1,4 @@
-"""Data sets for the experiments, from files in their usual formats or from OpenML."""
+"""MNIST, from its files in the IDX format or from OpenML."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WHERE_TO_GET_IT = (
 
 
 class MNIST(NamedTuple):
-    """Images as rows of 784 values in [0, 1], float32; labels 0 to 9."""
+    """Images as N x 784 values in [0, 1], float32; labels 0 to 9."""
 
     train_images: NDArray[np.float32]
     train_labels: NDArray[np.int64]
@@ -76,9 +76,9 @@ def load_mnist(folder: Path | None = None) -> MNIST:
     found = {name: _find(place, part.file) for name, part in MNIST_PARTS.items()}
     arrays = _from_files(place, found) if named or any(found.values()) else _from_openml()
     return MNIST(
-        _as_rows(arrays["train_images"]),
+        _flattened(arrays["train_images"]),
         arrays["train_labels"].astype(np.int64),
-        _as_rows(arrays["test_images"]),
+        _flattened(arrays["test_images"]),
         arrays["test_labels"].astype(np.int64),
     )
 
@@ -114,7 +114,9 @@ def _from_openml() -> dict[str, NDArray[np.uint8]]:
                 as_frame=False,
                 return_X_y=True,
                 parser="pandas",
-                read_csv_kwargs={"dtype": "uint8"},  # or else scikit-learn trips over the labels that pandas 3 reads
+                read_csv_kwargs={
+                    "dtype": "uint8"
+                },  # scikit-learn cannot use the labels as pandas 3 reads them by default
             )
     except OSError as error:  # no network, or OpenML is down
         raise FileNotFoundError(
@@ -141,7 +143,7 @@ def _checked(array: NDArray[np.uint8], part: Part, origin: str) -> NDArray[np.ui
     return array
 
 
-def _as_rows(images: NDArray[np.uint8]) -> NDArray[np.float32]:
+def _flattened(images: NDArray[np.uint8]) -> NDArray[np.float32]:
     return (images.reshape(len(images), -1) / 255).astype(np.float32)
 
 

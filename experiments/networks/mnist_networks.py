@@ -1,7 +1,7 @@
 """Networks on flattened MNIST, trained on few and on many samples.
 
-Each network has its own random draws: training rows from MNIST's training set; validation and test rows, disjoint,
-from its test set. All of it follows from the network's seed.
+Each network has its own random draws: training samples from MNIST's training set; validation and test samples,
+disjoint, from its test set. All of it follows from the network's seed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SIZES = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 NETWORKS = 9
 QUICK_SIZES, QUICK_NETWORKS = (100, 1_000), 2
-ROWS = 4_000  # to validate on, and as many to test on
+HELD_OUT = 4_000  # validation samples, and as many test samples
 
 
 class Case(NamedTuple):
@@ -33,19 +33,18 @@ class Case(NamedTuple):
     number: int
 
     @property
-    def effort(self) -> int:
-        """Roughly how long it takes: training grows with the samples, the choice of settings does not."""
-        return 5_000 + self.size
+    def key(self) -> tuple[int, int]:
+        return self.size, self.number
 
 
 def cases(quick: bool = False, networks: int = NETWORKS) -> list[Case]:
-    """All networks of the experiments; for a taste, two of two sizes."""
+    """All networks of the experiments; if ``quick``, two of two sizes."""
     sizes, networks = (QUICK_SIZES, QUICK_NETWORKS) if quick else (SIZES, networks)
     return [Case(size, number) for size in sizes for number in range(networks)]
 
 
 class Draws(NamedTuple):
-    """Row numbers: of MNIST's training set, and twice of its test set."""
+    """Indices into MNIST's training set, and twice into its test set."""
 
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
@@ -57,7 +56,7 @@ def import_torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise ImportError("Training networks needs PyTorch: pip install 'aftermax[experiments]'") from error
+        raise ImportError("Training networks needs PyTorch: pip install --editable '.[experiments]'") from error
     return torch
 
 
@@ -66,11 +65,11 @@ def seed_of(size: int, number: int) -> int:
     return 1_000 * SIZES.index(size) + number
 
 
-def draw_rows(mnist: MNIST, size: int, number: int) -> Draws:
-    """The rows that a network is trained, validated and tested on."""
+def draw_samples(mnist: MNIST, size: int, number: int) -> Draws:
+    """The samples that a network is trained, validated and tested on."""
     rng = np.random.default_rng(seed_of(size, number))
     train = rng.permutation(len(mnist.train_labels))[:size]
-    validation, test = rng.permutation(len(mnist.test_labels))[: 2 * ROWS].reshape(2, ROWS)
+    validation, test = rng.permutation(len(mnist.test_labels))[: 2 * HELD_OUT].reshape(2, HELD_OUT)
     return Draws(train, validation, test)
 
 
@@ -79,30 +78,30 @@ def train_network(
 ) -> nn.Sequential:
     """Train a network, or a variant of it from the same seed.
 
-    With a layer ``inserted`` before softmax, see :func:`~experiments.models.dense_network`; or on its
-    validation rows as well.
+    With a layer ``inserted`` before softmax, see :func:`~experiments.networks.models.dense_network`; or on its
+    validation samples as well.
     """
     torch = import_torch()
-    from experiments.networks import models
+    from experiments.networks import models, training
 
     torch.set_num_threads(1)  # sums over several threads depend on how many there are
     torch.manual_seed(seed_of(size, number))
-    draws = draw_rows(mnist, size, number)
+    draws = draw_samples(mnist, size, number)
     images, labels = mnist.train_images[draws.train], mnist.train_labels[draws.train]
     if with_validation:
         images = np.concatenate([images, mnist.test_images[draws.validation]])
         labels = np.concatenate([labels, mnist.test_labels[draws.validation]])
     network = models.dense_network(RECIPES[recipe], images.shape[1], 10, inserted)
-    models.train(network, images, labels, RECIPES[recipe])
+    training.train(network, images, labels, RECIPES[recipe])
     return network
 
 
 def network_scores(mnist: MNIST, size: int, number: int, recipe: str, kept: Path) -> Scores:
-    """Scores of network ``number`` trained on ``size`` samples, found in the folder ``kept`` or trained now."""
+    """Scores of network ``number`` trained on ``size`` samples, from the folder ``kept`` or trained now."""
     path = kept_path(size, number, recipe, kept)
     if not path.is_file():
         network = train_network(mnist, size, number, recipe)
-        keep_scores(scores_of(network, mnist, draw_rows(mnist, size, number)), size, number, recipe, kept)
+        keep_scores(scores_of(network, mnist, draw_samples(mnist, size, number)), size, number, recipe, kept)
     return load_scores(path)
 
 
@@ -118,13 +117,13 @@ def kept_path(size: int, number: int, recipe: str, kept: Path) -> Path:
 
 
 def scores_of(network: nn.Sequential, mnist: MNIST, draws: Draws) -> Scores:
-    """What a network says about its validation and test rows."""
+    """The outputs of a network for its validation and test samples."""
     from experiments.networks import models
 
-    answers = models.logits(network, mnist.test_images)
+    outputs = models.logits(network, mnist.test_images)
     return Scores(
-        answers[draws.validation],
+        outputs[draws.validation],
         mnist.test_labels[draws.validation],
-        answers[draws.test],
+        outputs[draws.test],
         mnist.test_labels[draws.test],
     )

@@ -1,4 +1,4 @@
-"""The networks of the experiments, and how they are trained."""
+"""The architectures of the networks, and their outputs."""
 
 from __future__ import annotations
 
@@ -36,34 +36,18 @@ def dense_network(recipe: Recipe, inputs: int, classes: int, inserted: str = "")
     return network
 
 
-def train(network: nn.Module, images: NDArray[np.float32], labels: NDArray[np.int64], recipe: Recipe) -> None:
-    """Train with cross-entropy, with Keras's default rates. The caller seeds torch."""
-    inputs, targets = torch.from_numpy(images), torch.from_numpy(labels)
-    optimiser: torch.optim.Optimizer
-    if recipe.optimiser == "adam":
-        optimiser = torch.optim.Adam(network.parameters(), lr=1e-3, eps=1e-7)
-    else:
-        optimiser = torch.optim.RMSprop(network.parameters(), lr=1e-3, alpha=0.9, eps=1e-7)
-    network.train()
-    for _ in range(recipe.epochs):
-        for batch in torch.randperm(len(inputs)).split(recipe.batch):
-            optimiser.zero_grad()
-            nn.functional.cross_entropy(network(inputs[batch]), targets[batch]).backward()
-            optimiser.step()
-
-
 def small_resnet(widths: Sequence[int], classes: int) -> nn.Sequential:
     """A small residual network for colour images: each width has a block that halves the image and a residual block."""
     layers: list[nn.Module] = []
     channels = 3
     for width in widths:
-        layers += [_convolution(channels, width, halved=True), Residual(width)]
+        layers += [_convolution(channels, width, halved=True), ResidualBlock(width)]
         channels = width
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes))
 
 
-class Residual(nn.Module):
-    """What comes in, and two convolutions of it added."""
+class ResidualBlock(nn.Module):
+    """Two convolutions, added to their input."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -80,58 +64,22 @@ def _convolution(channels: int, width: int, halved: bool = False) -> nn.Sequenti
     return nn.Sequential(convolution, nn.BatchNorm2d(width), nn.ReLU())
 
 
-def train_on_photos(
-    network: nn.Module,
-    images: NDArray[np.float32],
-    labels: NDArray[np.int64],
-    epochs: int,
-    batch: int,
-    rate: float,
-) -> None:
-    """Train with cross-entropy on images that are moved by up to four pixels and mirrored. The caller seeds torch.
-
-    Stochastic gradient descent with momentum, at a rate that rises to ``rate`` and falls to nothing.
-    """
-    inputs, targets = torch.from_numpy(images), torch.from_numpy(labels)
-    optimiser = torch.optim.SGD(network.parameters(), lr=rate, momentum=0.9, nesterov=True, weight_decay=5e-4)
-    steps = epochs * -(-len(inputs) // batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=rate, total_steps=steps)
-    network.train()
-    for _ in range(epochs):
-        for rows in torch.randperm(len(inputs)).split(batch):
-            optimiser.zero_grad()
-            nn.functional.cross_entropy(network(moved_and_mirrored(inputs[rows])), targets[rows]).backward()
-            optimiser.step()
-            schedule.step()
-
-
-def moved_and_mirrored(images: torch.Tensor, most: int = 4) -> torch.Tensor:
-    """Each image moved by up to ``most`` pixels either way, at random, and about half of them mirrored."""
-    count, _, height, width = images.shape
-    padded = nn.functional.pad(images, (most, most, most, most))
-    down = torch.randint(2 * most + 1, (count, 1)) + torch.arange(height)
-    across = torch.randint(2 * most + 1, (count, 1)) + torch.arange(width)
-    across = torch.where(torch.rand(count, 1) < 0.5, across.flip(1), across)
-    moved = padded[torch.arange(count)[:, None, None], :, down[:, :, None], across[:, None, :]]
-    return moved.permute(0, 3, 1, 2)  # channels last in memory, which convolutions take to
-
-
 def logits(network: nn.Module, images: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What the network says before softmax."""
+    """The network's outputs before softmax."""
     network.eval()
     with torch.no_grad():
-        answers: NDArray[np.float32] = network(torch.from_numpy(images)).numpy()
-    return answers
+        outputs: NDArray[np.float32] = network(torch.from_numpy(images)).numpy()
+    return outputs
 
 
 def hidden_and_logits(
     network: nn.Sequential, images: NDArray[np.float32], chunk: int = 1_000
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The network's last hidden layer, and what it says before softmax."""
+    """The outputs of the network's last hidden layer, and those before softmax."""
     network.eval()
-    hidden, answers = [], []
+    hidden, outputs = [], []
     with torch.no_grad():
         for part in torch.from_numpy(images).split(chunk):
             hidden.append(network[:-1](part))
-            answers.append(network[-1](hidden[-1]))
-    return torch.cat(hidden).numpy(), torch.cat(answers).numpy()
+            outputs.append(network[-1](hidden[-1]))
+    return torch.cat(hidden).numpy(), torch.cat(outputs).numpy()

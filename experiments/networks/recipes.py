@@ -1,8 +1,8 @@
 """How the networks on flattened MNIST are built and trained.
 
 The paper says only "a simple NN (in Keras/Tensorflow) with two dense layers", and that its mean softmax accuracy runs
-from 71 % (trained on 100 samples) to 98 % (on 50,000). These are the readings that were tried; ``aftermax reproduce
-recipes`` compares them.
+from 71 % (trained on 100 samples) to 98 % (on 50,000). These are the recipes that were tried;
+``python -m experiments recipes`` compares them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 class Recipe:
     """A dense network and its training. By default two hidden layers of 512 with dropout, as in Keras's example."""
 
-    in_words: str
+    description: str
     optimiser: str = "adam"  # or "rmsprop"
     epochs: int = 9
     hidden: tuple[int, ...] = (512, 512)
@@ -26,11 +26,11 @@ class Recipe:
 
     @property
     def digest(self) -> str:
-        """A few letters that change with the recipe."""
+        """A few characters that change with the recipe."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:6]
 
     @property
-    def layers_in_words(self) -> str:
+    def layers(self) -> str:
         """The network, without its training."""
         widths = " and ".join(map(str, self.hidden))
         dropout = f"dropout {self.dropout:g}" if self.dropout else "no dropout"
@@ -50,4 +50,4 @@ RECIPES = {
     "plain": Recipe("Adam, 20 epochs, one hidden layer of 128, no dropout", epochs=20, hidden=(128,), dropout=0.0),
 }
 MAIN = "adam"
-KEPT = Path("build/vmnist")  # where the networks' scores are kept unless told otherwise
+SCORES_FOLDER = Path("build/vmnist")  # where the networks' scores are kept by default

@@ -11,48 +11,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax import SPHClassifier, sweep
-from aftermax._utils.files import write_atomically
 from aftermax.data import Scores
 from aftermax.plots import ClassPairDisplay, ResponseArrayDisplay, RoutesDisplay, SweepDisplay
-from aftermax.plots._style import BAND, RULE, bare, new_figure
 from aftermax.sph.grid import DEFAULTS, Grid
 from experiments.paper.claims import STRONG
-from experiments.plotting import BEST_ON_TEST, CHOSEN, Look, draw_points
 from experiments.paper.results import Outcome, Results
 from experiments.paper.wasted_samples import Waste
+from experiments.plotting import (
+    BAND,
+    BEST_ON_TEST,
+    CHOSEN,
+    RULE,
+    Style,
+    draw_points,
+    hide_frame,
+    log_samples_axis,
+    new_figure,
+    save,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LOOKS = {"sph_best_on_test": BEST_ON_TEST, "sph_chosen": CHOSEN}
+STYLES = {"sph_best_on_test": BEST_ON_TEST, "sph_chosen": CHOSEN}
 FIGURE_6 = (0.74, 0.84, 0.95)  # validation accuracies of the paper's three networks
 PAPER_GAIN, PAPER_WASTE = (6, 20), (15, 40)  # per cent
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as .png for the screen and as .pdf for print."""
-    from matplotlib import pyplot
-
-    with write_atomically(path.with_suffix(".png")) as unfinished:
-        figure.savefig(unfinished, format="png", dpi=200)
-    with write_atomically(path.with_suffix(".pdf")) as unfinished:
-        figure.savefig(unfinished, format="pdf", dpi=300, metadata={"CreationDate": None})
-    pyplot.close(figure)
 
 
 # ---- the network of Figures 1, 2 and 5 -------------------------------------------------------------------------------
 
 
 def responses_by_column(head: SPHClassifier) -> Figure:
-    """Figure 1: what softmax does not see."""
+    """Figure 1: the response array by column, which softmax does not use."""
     figure = new_figure(10.5, 4.4)
     ResponseArrayDisplay.from_estimator(head, figure=figure)
     return figure
 
 
 def responses_by_row(head: SPHClassifier, scores: Scores) -> Figure:
-    """Figure 2: what softmax sees, and what the rows of two classes hold that it confuses."""
+    """Figure 2: the response array by row, and the rows of the two classes that softmax confuses most."""
     first, second = most_confused(scores)
     figure = new_figure(10.5, 7.6)
     above, below = figure.subfigures(2, 1, height_ratios=(3, 4.6), squeeze=False)[:, 0]
@@ -65,23 +63,23 @@ def responses_by_row(head: SPHClassifier, scores: Scores) -> Figure:
 
 
 def most_confused(scores: Scores) -> tuple[int, int]:
-    """The two classes that softmax takes for each other most often on the validation rows; the worse one first."""
+    """The two classes that softmax takes for each other most often on the validation samples; the worse one first."""
     counts = np.zeros((10, 10), dtype=int)
     np.add.at(counts, (scores.val_labels, scores.val_logits.argmax(axis=1)), 1)
     mutual = np.triu(counts + counts.T, k=1)
-    first, second = (int(place) for place in np.unravel_index(np.argmax(mutual), mutual.shape))
+    first, second = (int(index) for index in np.unravel_index(np.argmax(mutual), mutual.shape))
     return (first, second) if counts[first, second] >= counts[second, first] else (second, first)
 
 
 def flow_chart(head: SPHClassifier, scores: Scores) -> Figure:
-    """Figure 5: which way the test rows go."""
+    """Figure 5: the route of the test samples."""
     figure = new_figure(7.0, 5.4)
     RoutesDisplay.from_estimator(head, scores.test_logits, scores.test_labels, ax=figure.subplots())
     return figure
 
 
 def chosen_head(outcome: Outcome, scores: Scores) -> SPHClassifier:
-    """SPH with an outcome's settings, fitted as it was."""
+    """SPH with the hyperparameters of an outcome, fitted on the validation samples."""
     return SPHClassifier(**json.loads(outcome.settings)).fit(scores.val_logits, scores.val_labels)
 
 
@@ -107,11 +105,11 @@ def gains(results: Results) -> Figure:
 def _accuracies(axes: Axes, results: Results, shown: NDArray[np.bool_]) -> None:
     """Mean accuracies, softmax's and SPH's, joined by a bar: the raw gain."""
     sizes, before = np.array(results.sizes)[shown], 100 * results.accuracies()[shown]
-    for (method, look), shift in zip(LOOKS.items(), (0.93, 1.07), strict=True):
+    for (method, style), shift in zip(STYLES.items(), (0.93, 1.07), strict=True):
         after = 100 * results.accuracies(method)[shown]
-        axes.vlines(shift * sizes, before, after, color=look.colour, linestyle=look.line, linewidth=2.0)
+        axes.vlines(shift * sizes, before, after, color=style.colour, linestyle=style.line, linewidth=2.0)
         axes.plot(shift * sizes, before, "o", color="black", markersize=3)
-        axes.plot(shift * sizes, after, look.marker, color=look.colour, markerfacecolor=look.fill, markersize=5)
+        axes.plot(shift * sizes, after, style.marker, color=style.colour, markerfacecolor=style.fill, markersize=5)
     _samples(axes)
     axes.set_ylabel("test accuracy, %\n(dots: softmax)")
 
@@ -132,11 +130,11 @@ def _inset(axes: Axes, results: Results, strong: NDArray[np.bool_]) -> None:
 def _reductions(axes: Axes, results: Results) -> None:
     axes.axhspan(*PAPER_GAIN, color=BAND, zorder=0, label="the paper's 6 to 20 %")
     axes.axhline(0.0, color=RULE, linewidth=0.8)
-    for method, look in LOOKS.items():
-        draw_points(axes, 100 * results.accuracies(), results.gains(method), results.gains(method, np.std), look)
+    for method, style in STYLES.items():
+        draw_points(axes, 100 * results.accuracies(), results.gains(method), results.gains(method, np.std), style)
     axes.set_xlabel("softmax's test accuracy, %")
     axes.set_ylabel("fewer test errors than softmax, %\nmean and standard deviation over networks")
-    bare(axes)
+    hide_frame(axes)
 
 
 # ---- Figure 4 --------------------------------------------------------------------------------------------------------
@@ -149,16 +147,16 @@ def waste(wastes: dict[str, Waste]) -> Figure:
     for axes in (left, right):
         axes.axhspan(*PAPER_WASTE, color=BAND, zorder=0, label="the paper's 15 to 40 %")
         axes.axhline(0.0, color=RULE, linewidth=0.8)
-    for method, found in wastes.items():
-        _wasted(left, found.samples, found, LOOKS[method])
-        _wasted(right, 100 * found.accuracy, found, LOOKS[method])
+    for method, wasted in wastes.items():
+        _wasted(left, wasted.samples, wasted, STYLES[method])
+        _wasted(right, 100 * wasted.accuracy, wasted, STYLES[method])
     _samples(left)
     left.set_xlabel("training samples used by softmax")
     left.set_ylabel("training samples wasted by softmax, %\n(bars: 95 % over networks)")
     left.set_title("A: by training samples", fontsize="medium")
     right.set_xlabel("test accuracy, %")
     right.set_title("B: by accuracy", fontsize="medium")
-    bare(right)
+    hide_frame(right)
     factor = right.secondary_yaxis("right", functions=(_factor, _share))
     factor.set_ylabel("virtual training samples, times as many")
     factor.set_yticks([1, 1.2, 1.4, 1.6, 2, 3])
@@ -166,9 +164,9 @@ def waste(wastes: dict[str, Waste]) -> Figure:
     return figure
 
 
-def _wasted(axes: Axes, across: NDArray[np.float64], found: Waste, look: Look) -> None:
-    middle = 100 * found.wasted
-    draw_points(axes, across, middle, [middle - 100 * found.low, 100 * found.high - middle], look)
+def _wasted(axes: Axes, x: NDArray[np.float64], wasted: Waste, style: Style) -> None:
+    middle = 100 * wasted.wasted
+    draw_points(axes, x, middle, [middle - 100 * wasted.low, 100 * wasted.high - middle], style)
 
 
 def _factor(percent: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -183,34 +181,37 @@ def _share(factor: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def validation_against_test(examples: Sequence[tuple[Outcome, Scores]], grid: Grid | None = None) -> Figure:
-    """Figure 6: every set's gain on the validation rows, which it was fitted on, against its gain on the test rows."""
+    """Figure 6: gain on the validation samples, which SPH was fitted on, against gain on the test samples.
+
+    There is a point for every set of hyperparameters.
+    """
     figure = new_figure(4.2 * len(examples), 4.7)
     for axes, (outcome, scores) in zip(np.atleast_1d(figure.subplots(1, len(examples))), examples, strict=True):
         logits, labels, test, truth = scores
         on_validation = sweep(logits, labels, grid, progress=False)
         on_test = sweep(logits, labels, grid, eval_logits=test, eval_labels=truth, progress=False)
-        settings = DEFAULTS | json.loads(outcome.settings)
-        kept = settings["certainty"] == 0
-        chosen = None if kept else _place_of(settings, on_test)
+        hyperparameters = DEFAULTS | json.loads(outcome.settings)
+        kept = hyperparameters["certainty"] == 0
+        chosen = None if kept else _index_of(hyperparameters, on_test)
         gains = on_validation["gain"], on_test["gain"]
-        by = f"scoring the rows it was fitted on\ncorrelation where that is a gain: {_correlation(*gains)}"
+        by = f"scoring the samples it was fitted on\ncorrelation where that is a gain: {_correlation(*gains)}"
         SweepDisplay(*gains, chosen=chosen, softmax_kept=kept, by=by).plot(ax=axes)
         accuracy = 100 * outcome.validation_accuracy
-        title = f"{accuracy:.1f} % of validation rows right, trained on {outcome.trained_on:,}"
+        title = f"{accuracy:.1f} % validation accuracy, trained on {outcome.trained_on:,}"
         axes.set_title(title, fontsize="medium")
     return figure
 
 
-def _place_of(settings: dict[str, Any], columns: dict[str, NDArray[Any]]) -> int:
-    """Which of the sets that were tried has these settings."""
-    same = np.flatnonzero(np.all([columns[name] == value for name, value in settings.items()], axis=0))
+def _index_of(hyperparameters: dict[str, Any], columns: dict[str, NDArray[Any]]) -> int:
+    """Which of the sets that were tried has these hyperparameters."""
+    same = np.flatnonzero(np.all([columns[name] == value for name, value in hyperparameters.items()], axis=0))
     if not len(same):
-        raise ValueError(f"The settings {settings} are not among those tried: start over with --again.")
+        raise ValueError(f"The hyperparameters {hyperparameters} are not among those tried: start over with --again.")
     return int(same[0])
 
 
 def _correlation(validation: NDArray[np.float64], test: NDArray[np.float64]) -> str:
-    """Among the sets that gain on the validation rows; the many hopeless ones would swamp it."""
+    """Among the sets with a gain on the validation samples; the many with a large loss would dominate it."""
     gaining = validation > 0
     if np.count_nonzero(gaining) < 3 or np.ptp(test[gaining]) == 0 or np.ptp(validation[gaining]) == 0:
         return "none"
@@ -218,12 +219,12 @@ def _correlation(validation: NDArray[np.float64], test: NDArray[np.float64]) -> 
 
 
 def examples(results: Results, accuracies: Sequence[float] = FIGURE_6) -> list[Outcome]:
-    """For each accuracy, of the networks not taken yet, the one whose validation accuracy is nearest."""
-    left, taken = results.of("sph_chosen"), []
+    """For each accuracy, the network whose validation accuracy is nearest; no network twice."""
+    left, nearest = results.of("sph_chosen"), []
     for accuracy in accuracies:
-        taken.append(min(left, key=lambda outcome: abs(outcome.validation_accuracy - accuracy)))
-        left = [outcome for outcome in left if outcome is not taken[-1]]
-    return taken
+        nearest.append(min(left, key=lambda outcome: abs(outcome.validation_accuracy - accuracy)))
+        left = [outcome for outcome in left if outcome is not nearest[-1]]
+    return nearest
 
 
 # ---- all of them -----------------------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ def draw_all(
     """Write figure1 to figure6 to ``folder``; the network that Figures 1, 2 and 5 show."""
     shown = shown_network(results)
     scores = scores_of(shown)
-    whole = SPHClassifier().fit(scores.val_logits, scores.val_labels)  # D of all validation rows
+    whole = SPHClassifier().fit(scores.val_logits, scores.val_labels)  # D of all validation samples
     of_figure_6 = [(outcome, scores_of(outcome)) for outcome in examples(results)]
     save(responses_by_column(whole), folder / "figure1")
     save(responses_by_row(whole, scores), folder / "figure2")
@@ -257,8 +258,6 @@ def shown_network(results: Results) -> Outcome:
 
 
 def _samples(axes: Axes) -> None:
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+    log_samples_axis(axes)
     axes.xaxis.set_minor_formatter("")
-    axes.set_xlabel("training samples")
-    bare(axes)
+    hide_frame(axes)

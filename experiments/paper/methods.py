@@ -1,4 +1,4 @@
-"""What the paper compares, and the honest alternatives: each method answers the test rows of a trained network."""
+"""What the paper compares, and the honest alternatives: each method predicts the test samples of a trained network."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from aftermax.data import Scores
 from aftermax.sph.classifier import HYPERPARAMETERS
 from aftermax.sph.grid import Grid
 from experiments.data.mnist import MNIST
-from experiments.networks.mnist_networks import draw_rows, scores_of, train_network
+from experiments.networks.mnist_networks import draw_samples, scores_of, train_network
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class Subject(NamedTuple):
-    """A trained network with all that the methods may ask for."""
+class TrainedNetwork(NamedTuple):
+    """A trained network, its scores, and what is needed to train it in another way."""
 
     mnist: MNIST
     size: int
@@ -32,65 +32,65 @@ class Subject(NamedTuple):
     scores: Scores
 
     def variant(self, **changes: Any) -> NDArray[np.int64]:
-        """Answers to the test rows of the same network trained in another way."""
+        """Predictions of the same network trained in another way, for the test samples."""
         network = train_network(self.mnist, self.size, self.number, self.recipe, **changes)
-        draws = draw_rows(self.mnist, self.size, self.number)
+        draws = draw_samples(self.mnist, self.size, self.number)
         return np.asarray(scores_of(network, self.mnist, draws).test_logits.argmax(axis=1))
 
 
-# The test rows' labels as answered, and SPH's settings if it was SPH.
-Answers = tuple[NDArray[np.int64], dict[str, Any]]
+# The predicted labels of the test samples, and SPH's hyperparameters if it was SPH.
+Predictions = tuple[NDArray[np.int64], dict[str, Any]]
 
 
-def softmax(subject: Subject) -> Answers:
-    return subject.scores.test_logits.argmax(axis=1), {}
+def softmax(trained: TrainedNetwork) -> Predictions:
+    return trained.scores.test_logits.argmax(axis=1), {}
 
 
-def sph_best_on_test(subject: Subject) -> Answers:
-    """The paper's protocol: of all settings, those with the best score on the test rows, by their labels."""
-    logits, labels, test, truth = subject.scores
-    columns = sweep(logits, labels, subject.grid, eval_logits=test, eval_labels=truth, progress=False)
+def sph_best_on_test(trained: TrainedNetwork) -> Predictions:
+    """The paper's protocol: the hyperparameters with the best score on the test samples, by their labels."""
+    logits, labels, test, truth = trained.scores
+    columns = sweep(logits, labels, trained.grid, eval_logits=test, eval_labels=truth, progress=False)
     best = int(np.argmax(columns["gain"]))
-    settings = {name: columns[name][best].item() for name in HYPERPARAMETERS}
-    return SPHClassifier(**settings).fit(logits, labels).predict(test), settings
+    hyperparameters = {name: columns[name][best].item() for name in HYPERPARAMETERS}
+    return SPHClassifier(**hyperparameters).fit(logits, labels).predict(test), hyperparameters
 
 
-def sph_chosen(subject: Subject) -> Answers:
-    """Settings chosen on the validation rows alone, and softmax kept where no gain can be shown on them."""
-    logits, labels, test, _ = subject.scores
-    head = SPHClassifierCV(subject.grid, progress=False).fit(logits, labels)
+def sph_chosen(trained: TrainedNetwork) -> Predictions:
+    """Hyperparameters chosen on the validation samples alone, and softmax kept where no gain can be shown on them."""
+    logits, labels, test, _ = trained.scores
+    head = SPHClassifierCV(trained.grid, progress=False).fit(logits, labels)
     return head.predict(test), head.best_params_
 
 
-def inserted_linear(subject: Subject) -> Answers:
-    return subject.variant(inserted="linear"), {}
+def inserted_linear(trained: TrainedNetwork) -> Predictions:
+    return trained.variant(inserted="linear"), {}
 
 
-def inserted_relu(subject: Subject) -> Answers:
-    return subject.variant(inserted="relu"), {}
+def inserted_relu(trained: TrainedNetwork) -> Predictions:
+    return trained.variant(inserted="relu"), {}
 
 
-def bayes_on_validation(subject: Subject) -> Answers:
-    """Naive Bayes on the responses to the validation rows, the rows that SPH has too."""
-    logits, labels, test, _ = subject.scores
+def bayes_on_validation(trained: TrainedNetwork) -> Predictions:
+    """Naive Bayes on the responses to the validation samples, which SPH is fitted on too."""
+    logits, labels, test, _ = trained.scores
     return GaussianNB().fit(logits, labels).predict(test), {}
 
 
-def bayes_on_training(subject: Subject) -> Answers:
-    """Naive Bayes on the responses to the rows that the network was trained on."""
+def bayes_on_training(trained: TrainedNetwork) -> Predictions:
+    """Naive Bayes on the responses to the samples that the network was trained on."""
     from experiments.networks import models
 
-    rows = draw_rows(subject.mnist, subject.size, subject.number).train
-    responses = models.logits(subject.network, subject.mnist.train_images[rows])
-    return GaussianNB().fit(responses, subject.mnist.train_labels[rows]).predict(subject.scores.test_logits), {}
+    train = draw_samples(trained.mnist, trained.size, trained.number).train
+    responses = models.logits(trained.network, trained.mnist.train_images[train])
+    return GaussianNB().fit(responses, trained.mnist.train_labels[train]).predict(trained.scores.test_logits), {}
 
 
-def retrained(subject: Subject) -> Answers:
-    """The same network trained on the training and the validation rows: what else the labels could be used for."""
-    return subject.variant(with_validation=True), {}
+def retrained(trained: TrainedNetwork) -> Predictions:
+    """The same network trained on the training and the validation samples: another use of these labels."""
+    return trained.variant(with_validation=True), {}
 
 
-METHODS: dict[str, Callable[[Subject], Answers]] = {
+METHODS: dict[str, Callable[[TrainedNetwork], Predictions]] = {
     method.__name__: method
     for method in (
         softmax,
@@ -103,4 +103,4 @@ METHODS: dict[str, Callable[[Subject], Answers]] = {
         retrained,
     )
 }
-LOOK_AT_TEST_LABELS = {"sph_best_on_test"}
+USE_TEST_LABELS = {"sph_best_on_test"}

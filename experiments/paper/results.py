@@ -1,4 +1,4 @@
-"""What an experiment on networks of several sizes finds, line by line."""
+"""The results of an experiment on networks of several sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from experiments.networks.mnist_networks import Case
 
 @dataclass(frozen=True)
 class Outcome:
-    """One method on one network's test rows. The gain is the relative reduction of softmax's error."""
+    """One method on one network's test samples. The gain is the relative reduction of softmax's error."""
 
     trained_on: int
     network: int
@@ -28,11 +28,11 @@ class Outcome:
     wins: int
     losses: int
     p_value: float
-    settings: str  # of SPH where they are not the defaults, as JSON
+    settings: str  # the hyperparameters of SPH that are not the defaults, as JSON
     seconds: float
 
     @property
-    def case(self) -> Case:
+    def key(self) -> Case:
         """The network it is about."""
         return Case(self.trained_on, self.network)
 
@@ -57,5 +57,5 @@ class Results:
         return np.array([1 - np.mean(errors) for errors in self.errors(method).values()])
 
     def gains(self, method: str, over: Callable[..., Any] = np.mean) -> NDArray[np.float64]:
-        """The gain at each size, in per cent: its mean, or another figure, over networks."""
+        """The gain at each size, in per cent: its mean, or another statistic, over networks."""
         return np.array([over([100 * o.gain for o in self.of(method, size)]) for size in self.sizes])

@@ -1,7 +1,7 @@
-"""Write the score sets that ship with the package: ``python -m experiments.shipping RESULTS KEPT``.
+"""Write the scores that ship with the package: ``python -m experiments.paper.shipped_scores RESULTS KEPT``.
 
-The networks of Figure 6, from a finished ``aftermax reproduce vmnist``: the results folder, and the one where it kept
-the scores.
+They are those of the networks of Figure 6, from a finished ``python -m experiments vmnist``: its results folder, and
+the folder where it kept the scores.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import numpy as np
 
 from aftermax._utils.files import write_atomically
 from aftermax.data import SHIPPED, Scores, load_scores, shipped_path
-from experiments.paper.figures import examples
 from experiments.networks.mnist_networks import kept_path
-from experiments.paper.results import Outcome, Results
 from experiments.networks.recipes import MAIN
+from experiments.paper.figures import examples
+from experiments.paper.results import Outcome, Results
 from experiments.runs.csv_records import read_records
 
 
 def small(scores: Scores) -> dict[str, Any]:
-    """The scores in as few bytes as will do."""
+    """The scores in few bytes."""
     return {name: part.astype(np.float16 if "logits" in name else np.uint8) for name, part in scores._asdict().items()}
 
 
 def main(results: Path, kept: Path) -> None:
-    """Write them."""
-    found = Results(read_records(Outcome, results / "outcomes.csv"))
-    shown = [outcome.case for outcome in examples(found)]
+    """Write the files."""
+    finished = Results(read_records(Outcome, results / "outcomes.csv"))
+    shown = [outcome.key for outcome in examples(finished)]
     if tuple(case.size for case in shown) != SHIPPED:
         raise ValueError(f"Figure 6 shows networks of other sizes than SHIPPED: {shown}.")
     for case in shown:

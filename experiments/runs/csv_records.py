@@ -1,4 +1,4 @@
-"""Results as lines of a CSV file, one for each instance of a dataclass, so that a run can go on where it stopped."""
+"""Records as lines of a CSV file, one for each instance of a dataclass."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
     Record = TypeVar("Record", bound=DataclassInstance)
 
-READ: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
+PARSERS: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
 
 
 def read_records(kind: type[Record], path: Path) -> list[Record]:
-    """Records from a CSV file; none if there is no file."""
+    """Records from a CSV file; an empty list if there is no file."""
     if not path.is_file():
         return []
     with path.open(newline="") as file:
         try:
             return [
-                kind(**{field.name: READ[str(field.type)](line[field.name]) for field in fields(kind)})
+                kind(**{field.name: PARSERS[str(field.type)](line[field.name]) for field in fields(kind)})
                 for line in csv.DictReader(file)
             ]
         except (KeyError, TypeError, ValueError) as error:

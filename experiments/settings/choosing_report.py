@@ -1,4 +1,4 @@
-"""Tables and pictures of the experiment on choosing."""
+"""Tables and figures of the experiment on the choice of hyperparameters."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from pathlib import Path
 import numpy as np
 
 from aftermax import SPHClassifierCV
-from aftermax._utils.files import write_atomically, write_text
+from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, signed, table
 from aftermax.plots import SweepDisplay
-from aftermax.plots._style import bare, new_figure
-from experiments.settings.choosing import VALIDATION_ROWS, Case, Outcome
-from experiments.plotting import BEST_ON_TEST, BEST_ON_VALIDATION, CHOSEN, draw_points
+from experiments.plotting import (
+    BEST_ON_TEST,
+    BEST_ON_VALIDATION,
+    CHOSEN,
+    draw_points,
+    hide_frame,
+    log_samples_axis,
+    new_figure,
+    save_png,
+)
+from experiments.settings.choosing import VALIDATION_SAMPLES, Case, Outcome
 
 WAYS = {"ceiling_gain": BEST_ON_TEST, "luckiest_gain": BEST_ON_VALIDATION, "gain": CHOSEN}
 
@@ -32,9 +40,9 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
 
 
 def by_size(outcomes: Sequence[Outcome]) -> str:
-    """Means over networks, a line for each number of validation rows and each size."""
+    """Means over networks, a line for each number of validation samples and each size."""
     heads = [
-        "validation rows",
+        "validation samples",
         "trained on",
         "softmax error",
         "fewer errors: SPHClassifierCV",
@@ -45,11 +53,11 @@ def by_size(outcomes: Sequence[Outcome]) -> str:
         "best on test (*looks at its labels, the paper's way*)",
     ]
     lines = []
-    for rows in VALIDATION_ROWS:
+    for count in VALIDATION_SAMPLES:
         for size in sorted({outcome.trained_on for outcome in outcomes}):
-            group = [o for o in outcomes if (o.validation_rows, o.trained_on) == (rows, size)]
+            group = [o for o in outcomes if (o.validation_rows, o.trained_on) == (count, size)]
             cells = [
-                f"{rows:,}",
+                f"{count:,}",
                 f"{size:,}",
                 percent(mean(group, lambda o: o.softmax_error)),
                 f"**{signed(mean(group, lambda o: o.gain))}**",
@@ -64,24 +72,24 @@ def by_size(outcomes: Sequence[Outcome]) -> str:
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
-    """Over all networks: how often it did harm, and how often it gained what it had promised."""
+    """Over all networks: how often the head was worse, and how often the gain was within the interval."""
     heads = [
-        "validation rows",
+        "validation samples",
         "networks",
         "significantly worse than softmax (McNemar, p < 0.05)",
         "gain on test within the interval given beforehand",
         "the same, where softmax was not kept",
     ]
     lines = []
-    for rows in VALIDATION_ROWS:
-        group = [o for o in outcomes if o.validation_rows == rows]
-        kept = [o for o in group if not o.fell_back]
+    for count in VALIDATION_SAMPLES:
+        group = [o for o in outcomes if o.validation_rows == count]
+        gaining = [o for o in group if not o.fell_back]
         cells = [
-            f"{rows:,}",
+            f"{count:,}",
             str(len(group)),
             f"{sum(o.significantly_worse for o in group)}",
             f"{sum(o.as_expected for o in group)} ({percent(mean(group, lambda o: o.as_expected))})",
-            f"{sum(o.as_expected for o in kept)} of {len(kept)}",
+            f"{sum(o.as_expected for o in gaining)} of {len(gaining)}",
         ]
         lines.append(cells)
     return table(heads, lines)
@@ -91,7 +99,7 @@ def by_file(outcomes: Sequence[Outcome]) -> str:
     """A line for each score file."""
     heads = [
         "scores",
-        "validation rows",
+        "validation samples",
         "softmax error",
         "fewer errors: SPHClassifierCV",
         "expected beforehand (95 %)",
@@ -118,26 +126,23 @@ def by_file(outcomes: Sequence[Outcome]) -> str:
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     """Gain on test against the number of training samples: mean over networks and one standard deviation."""
     figure = new_figure(9.5, 4.2)
-    panels = figure.subplots(1, len(VALIDATION_ROWS), sharey=True)
+    panels = figure.subplots(1, len(VALIDATION_SAMPLES), sharey=True)
     sizes = sorted({outcome.trained_on for outcome in outcomes})
-    for axes, rows in zip(panels, VALIDATION_ROWS, strict=True):
+    for axes, count in zip(panels, VALIDATION_SAMPLES, strict=True):
         axes.axhline(0.0, color="#bbbbbb", linewidth=0.8)
-        for shift, (name, look) in zip((0.94, 1.0, 1.06), WAYS.items(), strict=True):
+        for offset, (name, style) in zip((0.94, 1.0, 1.06), WAYS.items(), strict=True):
             gains = [
-                [100 * getattr(o, name) for o in outcomes if (o.validation_rows, o.trained_on) == (rows, size)]
+                [100 * getattr(o, name) for o in outcomes if (o.validation_rows, o.trained_on) == (count, size)]
                 for size in sizes
             ]
-            means, spreads = ([figure_of(group) for group in gains] for figure_of in (np.mean, np.std))
-            draw_points(axes, shift * np.array(sizes), means, spreads, look)
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.set_title(f"{rows:,} validation rows", fontsize="medium")
-        axes.set_xlabel("training samples")
-        bare(axes)
+            means, spreads = ([statistic(group) for group in gains] for statistic in (np.mean, np.std))
+            draw_points(axes, offset * np.array(sizes), means, spreads, style)
+        log_samples_axis(axes)
+        axes.set_title(f"{count:,} validation samples", fontsize="medium")
+        hide_frame(axes)
     panels[0].set_ylabel("fewer test errors than softmax, %\nmean and standard deviation over networks")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
-    with write_atomically(path) as unfinished:
-        figure.savefig(unfinished, format="png", dpi=150)
+    save_png(figure, path, dpi=150)
 
 
 def draw_sweeps(cases: Sequence[Case], path: Path) -> None:
@@ -148,9 +153,8 @@ def draw_sweeps(cases: Sequence[Case], path: Path) -> None:
         head = SPHClassifierCV(progress=False).fit(scores.val_logits, scores.val_labels)
         SweepDisplay.from_estimator(head, *scores, ax=axes)
         accuracy = np.mean(scores.test_logits.argmax(axis=1) == scores.test_labels)
-        axes.set_title(f"trained on {case.trained_on:,}: softmax right in {percent(accuracy)}", fontsize="medium")
-    with write_atomically(path) as unfinished:
-        figure.savefig(unfinished, format="png", dpi=150)
+        axes.set_title(f"trained on {case.trained_on:,}: softmax accuracy {percent(accuracy)}", fontsize="medium")
+    save_png(figure, path, dpi=150)
 
 
 def mean(group: Sequence[Outcome], value: Callable[[Outcome], float]) -> float:
