@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 FOLDER = "cifar-10-batches-py"
 TRAIN_BATCHES = tuple(f"data_batch_{number}" for number in range(1, 6))
 TEST_BATCH = "test_batch"
-BATCH_ROWS = 10_000
+BATCH_SIZE = 10_000
 SHAPE = (3, 32, 32)
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 WHERE_TO_GET_IT = "get cifar-10-python.tar.gz anew (https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it there."
@@ -84,13 +84,13 @@ def read_batch(path: Path) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 def _checked(images: Any, labels: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """A batch's arrays, if they are what a batch of CIFAR-10 has."""
-    wanted = (BATCH_ROWS, int(np.prod(SHAPE)))
+    wanted = (BATCH_SIZE, int(np.prod(SHAPE)))
     if not isinstance(images, _Array):
         raise ValueError(f"its images are {type(images).__name__}, not an array")
     if images.array.shape != wanted:
         raise ValueError(f"its images have shape {images.array.shape} where CIFAR-10 has {wanted}")
-    if not isinstance(labels, list) or len(labels) != BATCH_ROWS or any(type(label) is not int for label in labels):
-        raise ValueError(f"its labels are no list of {BATCH_ROWS:,} whole numbers")
+    if not isinstance(labels, list) or len(labels) != BATCH_SIZE or any(type(label) is not int for label in labels):
+        raise ValueError(f"its labels are no list of {BATCH_SIZE:,} whole numbers")
     if min(labels) < 0 or max(labels) >= len(CLASSES):
         raise ValueError(f"its labels run from {min(labels)} to {max(labels)}, not from 0 to {len(CLASSES) - 1}")
     return images.array, np.array(labels, dtype=np.int64)

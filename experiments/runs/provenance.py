@@ -178,5 +178,5 @@ def sentence(folder: Path) -> str:
         text = "Measured outside of a clone, so the commit is not known"
     for again in made.get("redone", []):
         text += f"; {', '.join(again['methods'])} measured again"
-        text += f" with commit {again['commit']}" if again.get("commit") else " later, before that"
+        text += f" with commit {again['commit']}" if again.get("commit") else " later"
     return f"{text}. The settings, versions and processor are in [{NAME}]({NAME}).\n"

@@ -6,10 +6,10 @@ import pickle
 import numpy as np
 import pytest
 
-from experiments.data import cifar10 as cifar
+from experiments.data import cifar10
 from experiments.data.cifar10 import TEST_BATCH, TRAIN_BATCHES, load_cifar10, read_batch
 
-ROWS = 4
+SAMPLES = 4
 
 
 class Calls:
@@ -22,17 +22,17 @@ class Calls:
         return self.order
 
 
-def made_batch(seed=0, rows=ROWS):
+def made_batch(seed=0, samples=SAMPLES):
     rng = np.random.default_rng(seed)
     return {
-        b"data": rng.integers(256, size=(rows, 3072), dtype=np.uint8),
-        b"labels": rng.integers(10, size=rows).tolist(),
+        b"data": rng.integers(256, size=(samples, 3072), dtype=np.uint8),
+        b"labels": rng.integers(10, size=samples).tolist(),
     }
 
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(cifar, "BATCH_ROWS", ROWS)
+    monkeypatch.setattr(cifar10, "BATCH_SIZE", SAMPLES)
 
 
 @pytest.fixture
@@ -46,14 +46,19 @@ def folder(tmp_path, small):
 
 def test_images_are_numbers_from_0_to_1_in_the_order_of_the_batches(folder):
     found = load_cifar10(folder)
-    assert [part.shape for part in found] == [(5 * ROWS, 3, 32, 32), (5 * ROWS,), (ROWS, 3, 32, 32), (ROWS,)]
+    assert [part.shape for part in found] == [
+        (5 * SAMPLES, 3, 32, 32),
+        (5 * SAMPLES,),
+        (SAMPLES, 3, 32, 32),
+        (SAMPLES,),
+    ]
     assert [str(part.dtype) for part in found] == ["float32", "int64", "float32", "int64"]
     second, last = made_batch(1), made_batch(5)
-    np.testing.assert_array_equal(found.train_labels[ROWS : 2 * ROWS], second[b"labels"])
+    np.testing.assert_array_equal(found.train_labels[SAMPLES : 2 * SAMPLES], second[b"labels"])
     np.testing.assert_array_equal(
-        np.rint(255 * found.train_images[ROWS : 2 * ROWS]).reshape(ROWS, -1), second[b"data"].astype(float)
+        np.rint(255 * found.train_images[SAMPLES : 2 * SAMPLES]).reshape(SAMPLES, -1), second[b"data"].astype(float)
     )
-    np.testing.assert_array_equal(np.rint(255 * found.test_images).reshape(ROWS, -1), last[b"data"].astype(float))
+    np.testing.assert_array_equal(np.rint(255 * found.test_images).reshape(SAMPLES, -1), last[b"data"].astype(float))
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
@@ -63,7 +68,7 @@ def test_batches_are_read_whichever_numpy_wrote_them(tmp_path, small, protocol, 
     path = tmp_path / "batch"
     path.write_bytes(content.replace(b"cnumpy._core.multiarray\n", b"c" + module + b"\n"))
     images, labels = read_batch(path)
-    np.testing.assert_array_equal(np.rint(255 * images).reshape(ROWS, -1), made_batch()[b"data"].astype(float))
+    np.testing.assert_array_equal(np.rint(255 * images).reshape(SAMPLES, -1), made_batch()[b"data"].astype(float))
     np.testing.assert_array_equal(labels, made_batch()[b"labels"])
 
 
@@ -79,7 +84,7 @@ def test_a_batch_that_python_2_wrote_is_read(tmp_path, small):
     numbers = b"](" + b"".join(b"K" + bytes([label]) for label in labels) + b"e"
     (tmp_path / "batch").write_bytes(b"\x80\x02}(U\x04data" + array + b"U\x06labels" + numbers + b"u.")
     images, found = read_batch(tmp_path / "batch")
-    np.testing.assert_array_equal(np.rint(255 * images).reshape(ROWS, -1), pixels.astype(float))
+    np.testing.assert_array_equal(np.rint(255 * images).reshape(SAMPLES, -1), pixels.astype(float))
     np.testing.assert_array_equal(found, labels)
 
 

@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-from experiments.data import mnist as datasets
+from experiments.data import mnist as mnist_module
 from experiments.data.mnist import MNIST_PARTS, Part, load_mnist, read_idx
 
 
@@ -65,7 +65,7 @@ def test_other_images_of_the_right_shape_are_not_mnist(tmp_path):
         load_mnist(tmp_path)
 
 
-def test_mnist_is_read_as_rows_of_numbers_from_0_to_1(shared):
+def test_mnist_is_read_as_flat_arrays_of_numbers_from_0_to_1(shared):
     mnist = load_mnist(shared / "data")
     assert [part.shape for part in mnist] == [(60_000, 784), (60_000,), (10_000, 784), (10_000,)]
     assert [str(part.dtype) for part in mnist] == ["float32", "int64", "float32", "int64"]
@@ -119,7 +119,7 @@ def openml(tmp_path, monkeypatch):
         name: Part(MNIST_PARTS[name].file, array.shape, hashlib.sha256(array.tobytes()).hexdigest())
         for name, array in parts.items()
     }
-    monkeypatch.setattr(datasets, "MNIST_PARTS", small)
+    monkeypatch.setattr(mnist_module, "MNIST_PARTS", small)
     return images, labels
 
 
@@ -131,8 +131,8 @@ def test_mnist_comes_from_openml_where_there_are_no_files(openml):
 
 
 def test_what_comes_from_openml_is_checked(openml, monkeypatch):
-    wrong = datasets.MNIST_PARTS | {"test_labels": datasets.MNIST_PARTS["test_labels"]._replace(checksum="0")}
-    monkeypatch.setattr(datasets, "MNIST_PARTS", wrong)
+    wrong = mnist_module.MNIST_PARTS | {"test_labels": mnist_module.MNIST_PARTS["test_labels"]._replace(checksum="0")}
+    monkeypatch.setattr(mnist_module, "MNIST_PARTS", wrong)
     with pytest.raises(ValueError, match=r"OpenML's mnist_784 is not MNIST's: its checksum differs"):
         load_mnist()
 

@@ -1,4 +1,4 @@
-"""The experiment on choosing: runs that go on where they stopped, and its report."""
+"""The experiment on the choice of hyperparameters: runs that are resumed, and the report."""
 
 from dataclasses import replace
 
@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from aftermax.data import Scores
-from experiments.settings import choosing
-from experiments.settings import choosing_report
-from experiments.settings.choosing import Case, Outcome
 from experiments.runs.csv_records import read_records
+from experiments.settings import choosing_report
+from experiments.settings.choosing import Case, ChoosingExperiment, Outcome
 from helpers.samples import ROOT, make_samples
 
 
@@ -37,8 +36,8 @@ OUTCOME = Outcome(
 )
 
 
-def test_compare_measures_every_way_of_choosing():
-    outcome = choosing.compare(Case("made", 0, 0, 100, small_scores))
+def test_every_way_of_choosing_is_measured():
+    [outcome] = ChoosingExperiment().measure(Case("made", 0, 0, 100, small_scores), ())
     test, truth = make_samples(seed=2, rows=200, size=3)
     errors = np.count_nonzero(test.argmax(axis=1) != truth)
     assert outcome.softmax_error == errors / 200
@@ -47,29 +46,30 @@ def test_compare_measures_every_way_of_choosing():
     assert outcome.expected_low <= outcome.expected_gain <= outcome.expected_high
 
 
-def test_outcomes_survive_the_file_and_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
+def test_outcomes_survive_the_file_and_a_run_is_resumed(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
     path = tmp_path / "out" / "outcomes.csv"
     computed = []
 
-    def compare(case):
+    def measure(self, case, methods):
         if len(computed) == 2:
             raise KeyboardInterrupt
         computed.append(case.key)
-        return replace(OUTCOME, network=case.network, gain=case.network / 3)
+        return [replace(OUTCOME, network=case.network, gain=case.network / 3)]
 
-    monkeypatch.setattr(choosing, "compare", compare)
+    monkeypatch.setattr(ChoosingExperiment, "measure", measure)
     cases = [Case("vmnist", 100, number, 4000, small_scores) for number in range(3)]
     with pytest.raises(KeyboardInterrupt):
-        choosing.run(cases, path)
+        ChoosingExperiment().run(cases, path)
     assert read_records(Outcome, path) == [replace(OUTCOME, network=n, gain=n / 3) for n in range(2)]
     computed.clear()
-    outcomes = choosing.run(cases, path)
+    outcomes = ChoosingExperiment().run(cases, path)
     assert computed == [("vmnist", 100, 2, 4000)]
     assert outcomes == read_records(Outcome, path) == [replace(OUTCOME, network=n, gain=n / 3) for n in range(3)]
-    assert [file.name for file in path.parent.iterdir()] == ["outcomes.csv"]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["outcomes.csv", "run.json"]
 
 
-def test_significance_and_promises_are_judged_on_the_test_rows():
+def test_significance_and_expected_gains_are_judged_on_the_test_samples():
     assert OUTCOME.as_expected
     assert not replace(OUTCOME, gain=0.26).as_expected
     assert not OUTCOME.significantly_worse
@@ -77,7 +77,7 @@ def test_significance_and_promises_are_judged_on_the_test_rows():
     assert not replace(OUTCOME, wins=3, losses=5).significantly_worse
 
 
-def test_the_report_says_in_words_what_looks_at_test_labels(tmp_path):
+def test_the_report_says_what_looks_at_test_labels(tmp_path):
     outcomes = [
         replace(OUTCOME, trained_on=size, network=n, validation_rows=rows, gain=0.1 * n)
         for size in (100, 1000)
@@ -95,8 +95,7 @@ def test_the_report_says_in_words_what_looks_at_test_labels(tmp_path):
     assert (tmp_path / "gain.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_committed_results_keep_what_the_project_promises():
-    """The full run's own figures: nobody may commit a run that does harm."""
+def test_the_committed_results_do_no_harm():
     outcomes = read_records(Outcome, ROOT / "results" / "choosing" / "outcomes.csv")
     for rows, least in ((4000, 0.0), (400, -0.01)):
         for size in {outcome.trained_on for outcome in outcomes} - {0}:
@@ -110,3 +109,13 @@ def test_the_committed_results_keep_what_the_project_promises():
     assert np.mean([o.significantly_worse for o in networks]) <= 0.05
     assert np.mean([o.as_expected for o in networks]) >= 0.85
     assert all(outcome.gain >= -0.01 for outcome in outcomes if not outcome.trained_on)
+
+
+def test_the_committed_tables_are_those_of_the_committed_outcomes():
+    folder = ROOT / "results" / "choosing"
+    outcomes = read_records(Outcome, folder / "outcomes.csv")
+    networks = [outcome for outcome in outcomes if outcome.trained_on]
+    assert choosing_report.by_size(networks) == (folder / "vmnist.md").read_text()
+    assert choosing_report.summary(networks) == (folder / "summary.md").read_text()
+    files = [outcome for outcome in outcomes if not outcome.trained_on]
+    assert choosing_report.by_file(files) == (folder / "files.md").read_text()
