@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -24,7 +25,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from aftermax._utils.folds import stratified_folds
-from aftermax._utils.softmax import softmax
 
 FOLDS = 3
 SHRINKAGES = (0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
@@ -95,7 +95,7 @@ class SoftmaxQDA(ClassifierMixin, BaseEstimator):
         out_of_fold = np.empty((len(SHRINKAGES), *X.shape))
         for train, test in Folds().split(X, y):
             self._fit_classes(X[train], y[train])
-            out_of_fold[:, test] = [self._quadratic(X[test], shrinkage) for shrinkage in SHRINKAGES]
+            out_of_fold[:, test] = [self.quadratic_log_proba(X[test], shrinkage) for shrinkage in SHRINKAGES]
         losses = {
             (shrinkage, weight): _log_loss(_mixed(X, quadratic, weight), y)
             for shrinkage, quadratic in zip(SHRINKAGES, out_of_fold, strict=True)
@@ -114,9 +114,9 @@ class SoftmaxQDA(ClassifierMixin, BaseEstimator):
         self._means = [scaled[y == number].mean(axis=0) for number in self._known]
         self._axes = [np.linalg.eigh(np.cov(scaled[y == number].T, bias=True)) for number in self._known]
 
-    def _quadratic(self, X: NDArray[np.float64], shrinkage: float) -> NDArray[np.float64]:
+    def quadratic_log_proba(self, X: NDArray[np.float64], shrinkage: float) -> NDArray[np.float64]:
         """QDA's log-probabilities; softmax's for the classes with fewer than two samples."""
-        scaled, out = self._scale.transform(X), _log_softmax(X)
+        scaled, out = self._scale.transform(X), np.asarray(log_softmax(X, axis=1))
         known = np.empty((len(X), len(self._known)))
         for column, (log, mean, (values, axes)) in enumerate(
             zip(self._log_priors, self._means, self._axes, strict=True)
@@ -124,24 +124,19 @@ class SoftmaxQDA(ClassifierMixin, BaseEstimator):
             variances = (1 - shrinkage) * np.maximum(values, 0.0) + shrinkage
             distances = np.square((scaled - mean) @ (axes / np.sqrt(variances))).sum(axis=1)
             known[:, column] = log - (distances + np.log(variances).sum()) / 2
-        out[:, self._known] = _log_softmax(known)
+        out[:, self._known] = log_softmax(known, axis=1)
         return out
 
     def predict_proba(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         shrinkage, weight = self.best_params_["shrinkage"], self.best_params_["weight"]
-        return np.asarray(np.exp(_mixed(X, self._quadratic(X, shrinkage), weight)))
+        return np.asarray(np.exp(_mixed(X, self.quadratic_log_proba(X, shrinkage), weight)))
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
 
 def _mixed(logits: NDArray[np.float64], quadratic: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-    return _log_softmax(weight * quadratic + (1 - weight) * _log_softmax(logits))
-
-
-def _log_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    below = logits - logits.max(axis=1, keepdims=True)
-    return np.asarray(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))
+    return np.asarray(log_softmax(weight * quadratic + (1 - weight) * log_softmax(logits, axis=1), axis=1))
 
 
 def _log_loss(logs: NDArray[np.float64], y: NDArray[np.int64]) -> float:
@@ -161,11 +156,11 @@ class StructuredMatrixScaling(ClassifierMixin, BaseEstimator):
         except ImportError as error:
             raise ImportError("The peer sms needs probmetrics: pip install --editable '.[dev]'") from error
         self.classes_ = np.arange(X.shape[1])
-        self._calibrator = get_calibrator("sms").fit(softmax(X), y)
+        self._calibrator = get_calibrator("sms").fit(softmax(X, axis=1), y)
         return self
 
     def predict_proba(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self._calibrator.predict_proba(softmax(X)), dtype=np.float64)
+        return np.asarray(self._calibrator.predict_proba(softmax(X, axis=1)), dtype=np.float64)
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.asarray(self.predict_proba(X).argmax(axis=1))

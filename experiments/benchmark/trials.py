@@ -111,5 +111,5 @@ def load_samples(path: Path) -> tuple[Samples, Samples]:
                 for name in ("val_features", "test_features")
             ]
     except DAMAGE as error:
-        raise ValueError(f"{path} is damaged or no score file ({error}): remove it or make it anew.") from error
+        raise ValueError(f"{path} is damaged or no score file ({error}): remove it or make it again.") from error
     return Samples(scores.val_logits, scores.val_labels, features[0]), Samples(*scores[2:], features[1])

@@ -20,7 +20,7 @@ TEST_BATCH = "test_batch"
 BATCH_SIZE = 10_000
 SHAPE = (3, 32, 32)
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-WHERE_TO_GET_IT = "get cifar-10-python.tar.gz anew (https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it there."
+WHERE_TO_GET_IT = "get cifar-10-python.tar.gz again (https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it there."
 # What reading a file that is cut, changed or something else may raise.
 DAMAGE = (
     AttributeError,

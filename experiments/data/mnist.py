@@ -137,9 +137,9 @@ def _from_openml() -> dict[str, NDArray[np.uint8]]:
 def _checked(array: NDArray[np.uint8], part: Part, origin: str) -> NDArray[np.uint8]:
     """The array, if it is the one that MNIST has."""
     if array.shape != part.shape:
-        raise ValueError(f"{origin} holds an array of shape {array.shape} where MNIST has {part.shape}: get it anew.")
+        raise ValueError(f"{origin} holds an array of shape {array.shape} where MNIST has {part.shape}: get it again.")
     if hashlib.sha256(array.tobytes()).hexdigest() != part.checksum:
-        raise ValueError(f"{origin} is not MNIST's: its checksum differs. Get it anew.")
+        raise ValueError(f"{origin} is not MNIST's: its checksum differs. Get it again.")
     return array
 
 
@@ -159,4 +159,4 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
             raise ValueError("not an IDX file of bytes")
         return np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions).reshape(shape)
     except (EOFError, OSError, ValueError, struct.error, zlib.error) as error:
-        raise ValueError(f"{path} is damaged or not an IDX file ({error}): get it anew.") from error
+        raise ValueError(f"{path} is damaged or not an IDX file ({error}): get it again.") from error

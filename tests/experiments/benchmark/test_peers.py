@@ -74,7 +74,7 @@ def test_qda_is_scikit_learns_where_that_one_can_be_fitted():
     for shrinkage in SHRINKAGES:
         theirs = QuadraticDiscriminantAnalysis(reg_param=shrinkage).fit(scale.transform(logits), labels)
         expected = theirs.predict_log_proba(scale.transform(logits))
-        np.testing.assert_allclose(head._quadratic(logits, shrinkage), expected, atol=1e-6)
+        np.testing.assert_allclose(head.quadratic_log_proba(logits, shrinkage), expected, atol=1e-6)
 
 
 def test_qda_and_softmax_are_mixed_as_was_chosen():
@@ -83,7 +83,7 @@ def test_qda_and_softmax_are_mixed_as_was_chosen():
     shrinkage, weight = head.best_params_.values()
     assert shrinkage in SHRINKAGES
     assert weight in WEIGHTS
-    mixed = weight * head._quadratic(logits, shrinkage) + (1 - weight) * logits  # up to normalisation
+    mixed = weight * head.quadratic_log_proba(logits, shrinkage) + (1 - weight) * logits  # up to normalisation
     np.testing.assert_array_equal(head.predict(logits), mixed.argmax(axis=1))
     expected = np.exp(mixed) / np.exp(mixed).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(head.predict_proba(logits), expected, atol=1e-9)

@@ -109,7 +109,7 @@ def test_it_is_looked_for_where_mnist_is(folder, tmp_path, monkeypatch):
 
 def test_a_missing_batch_is_named(folder):
     (folder / "cifar-10-batches-py" / "data_batch_3").unlink()
-    with pytest.raises(FileNotFoundError, match=r"CIFAR-10 is not whole: .*data_batch_3 is missing; get .* anew"):
+    with pytest.raises(FileNotFoundError, match=r"CIFAR-10 is not whole: .*data_batch_3 is missing; get .* again"):
         load_cifar10(folder)
 
 
@@ -121,7 +121,7 @@ def test_a_pickle_that_would_run_something_is_refused_and_runs_nothing(tmp_path,
     ran = tmp_path / "ran"
     path = tmp_path / "batch"
     path.write_bytes(pickle.dumps(made_batch() | {b"more": Calls(os.system, f"touch {ran}")}, protocol))
-    with pytest.raises(ValueError, match=r"batch is damaged .*it asks for \w+\.system, .*was not run\): get .* anew"):
+    with pytest.raises(ValueError, match=r"batch is damaged .*it asks for \w+\.system, .*was not run\): get .* again"):
         read_batch(path)
     assert not ran.exists()
     pickle.loads(path.read_bytes())
@@ -146,7 +146,7 @@ def test_a_truncated_batch_is_named_wherever_it_ends(tmp_path, small):
     content = pickle.dumps(made_batch(), protocol=2)
     for end in (0, 1, 10, 60, 100, len(content) // 2, len(content) - 1):
         (tmp_path / "batch").write_bytes(content[:end])
-        with pytest.raises(ValueError, match=r"batch is damaged or no batch of CIFAR-10 \(.*\): get .* anew"):
+        with pytest.raises(ValueError, match=r"batch is damaged or no batch of CIFAR-10 \(.*\): get .* again"):
             read_batch(tmp_path / "batch")
 
 

@@ -27,7 +27,7 @@ def test_idx_files_are_read_gzipped_or_not(tmp_path):
 @pytest.mark.parametrize("damage", [b"", b"\x00\x00\x08", b"\x1f\x8b\x08 cut", b"\x00\x00\x0d\x01\x00\x00\x00\x01\x05"])
 def test_damaged_files_are_named(tmp_path, damage):
     (tmp_path / "file").write_bytes(damage)
-    with pytest.raises(ValueError, match=r"file is damaged or not an IDX file .*: get it anew"):
+    with pytest.raises(ValueError, match=r"file is damaged or not an IDX file .*: get it again"):
         read_idx(tmp_path / "file")
 
 
