@@ -34,19 +34,19 @@ bench: .venv/dev.installed
 	$(BIN)/python -m benchmarks
 
 vmnist: .venv/dev.installed
-	$(BIN)/aftermax reproduce vmnist $(MNIST)
+	$(BIN)/python -m experiments vmnist $(MNIST)
 
 recipes: .venv/dev.installed
-	$(BIN)/aftermax reproduce recipes $(MNIST)
+	$(BIN)/python -m experiments recipes $(MNIST)
 
 choosing: .venv/dev.installed
-	$(BIN)/aftermax reproduce choosing $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
+	$(BIN)/python -m experiments choosing $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
 
 shift: .venv/dev.installed
-	$(BIN)/aftermax reproduce shift $(MNIST)
+	$(BIN)/python -m experiments shift $(MNIST)
 
 money: .venv/dev.installed
-	$(BIN)/aftermax bench --peers $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
+	$(BIN)/python -m experiments money $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
 
 docs: .venv/dev.installed
 	$(BIN)/mkdocs build --strict --quiet

@@ -19,7 +19,7 @@ def main() -> None:
         for measured in PARTS[name]:
             for result in measured():
                 results.append(result)
-                line = f"{result.what}: {shown(result.value)} {result.unit} of {result.baseline} {result.met}"
+                line = f"{result.what}: {shown(result.value)} {result.unit} of {result.baseline}"
                 print(line, flush=True)
         print("\n" + write(results, Path("results/bench"), name))
 

@@ -1,7 +1,7 @@
-"""AutoHead: time to fit and to predict, and memory where rows and classes are many.
+"""AutoHead: time to fit and to predict, and memory where samples and classes are many.
 
-The rows are those of networks that ship with the package: real ones, on which the head is a combination of all its
-parts. "SVC's search" is ``GridSearchCV(SVC())`` over twelve settings and three folds on the same rows.
+The samples are those of networks that ship with the package: real ones, on which the head is a combination of all its
+parts. "SVC's search" is ``GridSearchCV(SVC())`` over twelve candidates and three folds on the same samples.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from aftermax import AutoHead
 from aftermax.data import SHIPPED, load_vmnist
 from benchmarks.measure import Result, alternate, in_new_process
-from benchmarks.sph import softmax_answer
+from benchmarks.sph import softmax_predictions
 
 SVC_GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.001, 0.01, 0.1, "scale"]}
 PREDICTED = 200_000
@@ -58,15 +58,15 @@ def speed() -> Iterator[Result]:
         head, search = AutoHead(progress=False), GridSearchCV(SVC(), SVC_GRID, cv=3)
         ratio = alternate(partial(head.fit, logits, labels), partial(search.fit, logits, labels), repeats=2)
         name = f"network trained on {trained_on:,}"
-        yield Result(f"`AutoHead.fit`, 4,000 x 10, {name}", "SVC's search", ratio, "x", 3.0)
+        yield Result(f"`AutoHead.fit`, 4,000 x 10, {name}", "SVC's search", ratio, "x")
         assert head.chosen_ == "combination"
-        rows = np.tile(scores.test_logits.astype(np.float64), (PREDICTED // len(scores.test_logits), 1))
-        ratio = alternate(partial(head.predict, rows), partial(softmax_answer, rows))
-        yield Result(f"`AutoHead.predict`, {PREDICTED:,} x 10, {name}", "softmax", ratio, "x", 10.0)
+        samples = np.tile(scores.test_logits.astype(np.float64), (PREDICTED // len(scores.test_logits), 1))
+        ratio = alternate(partial(head.predict, samples), partial(softmax_predictions, samples))
+        yield Result(f"`AutoHead.predict`, {PREDICTED:,} x 10, {name}", "softmax", ratio, "x")
 
 
 def processes() -> Iterator[Result]:
-    yield Result("memory of `AutoHead.fit`, 50,000 x 100", "before it", *in_new_process(MEMORY), "MB", 1_000.0)
+    yield Result("memory of `AutoHead.fit`, 50,000 x 100", "before it", *in_new_process(MEMORY), "MB")
     yield Result(
         "first `AutoHead.fit` on a machine, kernels compiled", "the second", *in_new_process(COLD_START), "s more"
     )

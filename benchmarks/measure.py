@@ -13,30 +13,16 @@ import numpy as np
 
 @dataclass
 class Result:
-    """One line of the table. ``value`` and ``target`` are in ``unit``: "x" is a ratio to the baseline's time.
-
-    The target is the most that is allowed, or the least if the unit is of "x faster".
-    """
+    """One line of the table. ``value`` is in ``unit``: "x" is a ratio to the baseline's time."""
 
     what: str
     baseline: str
     value: float
     unit: str
-    target: float | None = None
-
-    @property
-    def met(self) -> str:
-        if self.target is None:
-            return ""
-        return "yes" if (self.value >= self.target if self.at_least else self.value <= self.target) else "NO"
-
-    @property
-    def at_least(self) -> bool:
-        return self.unit == "x faster"
 
 
 def alternate(ours: Callable[[], object], baseline: Callable[[], object], repeats: int = 7) -> float:
-    """Ratio of the best times of two calls, taken in turns so that both meet the same noise."""
+    """Ratio of the best times of two calls, taken in turns so that both have the same noise."""
     times = np.empty((repeats, 2))
     for turn in times:
         for place, call in enumerate((ours, baseline)):
@@ -62,13 +48,11 @@ def write(results: list[Result], folder: Path, name: str) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*(field.name for field in fields(Result)), "met"])
-        writer.writerows([*astuple(result), result.met] for result in results)
-    lines = ["| what | against | measured | target |", "|---|---|---|---|"]
+        writer.writerow(field.name for field in fields(Result))
+        writer.writerows(astuple(result) for result in results)
+    lines = ["| what | against | measured |", "|---|---|---|"]
     for result in results:
-        limit = "at least" if result.at_least else "at most"
-        target = "" if result.target is None else f"{limit} {result.target:,g} {result.unit}"
-        lines.append(f"| {result.what} | {result.baseline} | {shown(result.value)} {result.unit} | {target} |")
+        lines.append(f"| {result.what} | {result.baseline} | {shown(result.value)} {result.unit} |")
     text = "\n".join(lines) + "\n"
     (folder / f"{name}.md").write_text(text)
     return text

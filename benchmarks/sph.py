@@ -1,7 +1,7 @@
 """SPHClassifier: predict, fit, memory, import and warm start.
 
-"softmax" is ``scipy.special.softmax(L, axis=1).argmax(1)``. One row in ten is pooled where time is measured, nearly all
-where memory is.
+"softmax" is ``scipy.special.softmax(L, axis=1).argmax(1)``. One sample in ten is pooled where time is measured, nearly
+all where memory is.
 """
 
 import pickle
@@ -29,8 +29,8 @@ def kilobytes(field):
 head.predict(logits[:1000])
 open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
 before = kilobytes("VmRSS")
-answers = head.predict(logits)
-print((kilobytes("VmHWM") - before) / 1024 - answers.nbytes / 2**20)
+predictions = head.predict(logits)
+print((kilobytes("VmHWM") - before) / 1024 - predictions.nbytes / 2**20)
 """
 
 IMPORT = """
@@ -68,49 +68,49 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
-def network_like(rows: int, size: int, dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def network_like(samples: int, size: int, dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Logits like a network's: each class with its own mean response in every unit, the home unit ahead."""
     centers = np.random.default_rng(size).normal(size=(size, size)) + (4.0 + np.log(size)) * np.eye(size)
     rng = np.random.default_rng(seed)
-    labels = rng.integers(size, size=rows)
+    labels = rng.integers(size, size=samples)
     logits = centers.astype(dtype)[labels]
     logits += 1.5 * rng.standard_normal(logits.shape, dtype=dtype)
     return logits, labels
 
 
-def softmax_answer(logits: np.ndarray) -> np.ndarray:
+def softmax_predictions(logits: np.ndarray) -> np.ndarray:
     return softmax(logits, axis=1).argmax(1)
 
 
 def one_in_ten(logits: np.ndarray) -> float:
-    """The certainty below which one row in ten lies."""
+    """The certainty below which one sample in ten lies."""
     return float(np.quantile(softmax(logits, axis=1).max(axis=1), 0.1))
 
 
 def speed() -> Iterator[Result]:
-    for rows, size, target in ((1_000_000, 10, 0.5), (200_000, 100, 1.5), (50_000, 1000, 5.0)):
+    for count, size in ((1_000_000, 10), (200_000, 100), (50_000, 1000)):
         for dtype in ("float64", "float32"):
-            logits, _ = network_like(rows, size, dtype, seed=1)
+            logits, _ = network_like(count, size, dtype, seed=1)
             validation = network_like(max(5000, 20 * size), size, dtype, seed=2)
-            settings = {"certainty": one_in_ten(logits), "min_gain": -1.0}
-            head = SPHClassifier(**settings).fit(*validation)
-            ratio = alternate(partial(head.predict, logits), partial(softmax_answer, logits))
-            what = f"predict, {rows:,} x {size}, {dtype}"
-            yield Result(what, SOFTMAX, ratio, "x", target)
+            hyperparameters = {"certainty": one_in_ten(logits), "min_gain": -1.0}
+            head = SPHClassifier(**hyperparameters).fit(*validation)
+            ratio = alternate(partial(head.predict, logits), partial(softmax_predictions, logits))
+            what = f"predict, {count:,} x {size}, {dtype}"
+            yield Result(what, SOFTMAX, ratio, "x")
             if size == 100:
-                head = SPHClassifier(veto_distance=4.0, veto_count=2, **settings).fit(*validation)
-                ratio = alternate(partial(head.predict, logits), partial(softmax_answer, logits))
+                head = SPHClassifier(veto_distance=4.0, veto_count=2, **hyperparameters).fit(*validation)
+                ratio = alternate(partial(head.predict, logits), partial(softmax_predictions, logits))
                 yield Result(f"{what}, veto on", SOFTMAX, ratio, "x")
-    rows = network_like(50_000, 100, "float64", seed=1)
-    for certainty, share in ((one_in_ten(rows[0]), "one row in ten uncertain"), (0.9, "default settings")):
-        head = SPHClassifier(certainty=certainty).fit(*rows)
-        ratio = alternate(partial(head.fit, *rows), partial(GaussianNB().fit, *rows))
-        yield Result(f"fit, 50,000 x 100, {share}", "`GaussianNB.fit`", ratio, "x", 3.0)
+    samples = network_like(50_000, 100, "float64", seed=1)
+    for certainty, share in ((one_in_ten(samples[0]), "one sample in ten uncertain"), (0.9, "default hyperparameters")):
+        head = SPHClassifier(certainty=certainty).fit(*samples)
+        ratio = alternate(partial(head.fit, *samples), partial(GaussianNB().fit, *samples))
+        yield Result(f"fit, 50,000 x 100, {share}", "`GaussianNB.fit`", ratio, "x")
 
 
 def processes() -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as folder:
-        for rows, size, dtype in (
+        for count, size, dtype in (
             (1_000_000, 10, "float64"),
             (20_000_000, 10, "float32"),
             (200_000, 100, "float64"),
@@ -119,14 +119,14 @@ def processes() -> Iterator[Result]:
             path = Path(folder) / f"{size}.pickle"
             head = SPHClassifier(min_gain=-1.0).fit(*network_like(max(5000, 20 * size), size, dtype, seed=2))
             path.write_bytes(pickle.dumps(head))
-            megabytes = max(in_new_process(MEMORY, str(path), str(rows), dtype)[0], 0.0)
-            what = f"memory of predict, {rows:,} x {size}, {dtype}"
-            yield Result(what, "input and output", megabytes, "MB", 64.0)
+            megabytes = max(in_new_process(MEMORY, str(path), str(count), dtype)[0], 0.0)
+            what = f"memory of predict, {count:,} x {size}, {dtype}"
+            yield Result(what, "input and output", megabytes, "MB")
         modules = ("aftermax", "aftermax.sph.classifier", "sklearn")
         package, head_module, theirs = np.min(
             [[in_new_process(IMPORT, m)[0] for m in modules] for _ in range(9)], axis=0
         )
-        yield Result("`import aftermax`", "`import sklearn`", float(package / theirs), "x", 1.1)
+        yield Result("`import aftermax`", "`import sklearn`", float(package / theirs), "x")
         yield Result(
             "`from aftermax import SPHClassifier`",
             "`import sklearn`, its larger part",
@@ -136,6 +136,6 @@ def processes() -> Iterator[Result]:
         path = Path(folder) / "10.pickle"
         seconds = np.median([in_new_process(WARM_START, str(path))[0] for _ in range(5)])
         what = "first predict of a new process, kernels on disk"
-        yield Result(what, "its second predict", float(seconds), "s more", 1.0)
+        yield Result(what, "its second predict", float(seconds), "s more")
         what = "first fit and predict on a machine, kernels compiled"
         yield Result(what, "the second", in_new_process(COLD_START)[0], "s more")

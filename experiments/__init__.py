@@ -1,1 +1,1 @@
-"""The paper's experiments, and ours. They need the ``experiments`` extra (PyTorch)."""
+"""The experiments: ``python -m experiments --help``. They need a clone and the ``experiments`` extra."""

@@ -8,12 +8,11 @@ import typer
 
 from aftermax import __version__
 from aftermax._cli.audit import audit
-from aftermax._cli.bench import bench
 from aftermax._cli.demo import demo
 from aftermax._cli.export import export
 from aftermax._cli.fit import fit
 from aftermax._cli.predict import predict
-from aftermax._cli.reproduce import app as reproduce
+from aftermax._cli.reproduce import reproduce
 
 app = typer.Typer(
     pretty_exceptions_enable=False,
@@ -22,8 +21,11 @@ app = typer.Typer(
 )
 for command in (demo, audit, fit, predict, export):
     app.command()(command)
-app.add_typer(reproduce, name="reproduce")
-app.command()(bench)
+app.command(
+    hidden=True,
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(reproduce)
 
 
 def _print_version(requested: bool) -> None:

@@ -1,8 +1,8 @@
 """Real scores of real networks that ship with the package, and the reader of score files.
 
-The networks are three of ``aftermax reproduce vmnist``, the paper's main experiment: trained on 100, 500 and 5,000
-flattened MNIST images, asked about 4,000 validation and 4,000 test images that they have not seen. They are the ones of
-Figure 6, whose validation accuracy is nearest to the paper's 74, 84 and 95 %.
+The networks are three of the paper's main experiment (``python -m experiments vmnist`` in a clone of the repository):
+trained on 100, 500 and 5,000 flattened MNIST images, with scores for 4,000 validation and 4,000 test images that were
+held out. They are the ones of Figure 6, whose validation accuracy is nearest to the paper's 74, 84 and 95 %.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 SHIPPED = (100, 500, 5_000)
 FOLDER = Path(__file__).parent
-# What reading a file that is cut, changed or something else may raise; zipfile's NotImplementedError is for a kind of
-# compression that it does not know, as one changed byte can ask for.
+# What reading a file that is cut, changed or something else may raise; zipfile's NotImplementedError is for an unknown
+# compression method, which a single changed byte can give.
 DAMAGE = (EOFError, KeyError, NotImplementedError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 class Scores(NamedTuple):
-    """A network's logits on its validation and test rows, and their labels."""
+    """A network's logits for its validation and test samples, and their labels."""
 
     val_logits: NDArray[np.float32]
     val_labels: NDArray[np.int64]
@@ -32,7 +32,7 @@ class Scores(NamedTuple):
 
 
 def load_vmnist(trained_on: int = 100) -> Scores:
-    """What a network on MNIST says about images that it has not seen.
+    """The scores of a network on MNIST for held-out images.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def load_vmnist(trained_on: int = 100) -> Scores:
     Returns
     -------
     Scores
-        ``val_logits``, ``val_labels``, ``test_logits`` and ``test_labels``: 4,000 rows each, ten classes, as float32.
-        They were stored in float16, which changes a handful of answers.
+        ``val_logits``, ``val_labels``, ``test_logits`` and ``test_labels``: 4,000 samples each, ten classes, logits as
+        float32. They are stored in float16, which changes a handful of predictions.
 
     Examples
     --------
@@ -57,13 +57,14 @@ def load_vmnist(trained_on: int = 100) -> Scores:
     if trained_on not in SHIPPED:
         raise ValueError(
             f"trained_on={trained_on!r} is not among the networks that ship with aftermax: choose from "
-            f"{', '.join(map(str, SHIPPED))}; 'aftermax reproduce vmnist' trains the others."
+            f"{', '.join(map(str, SHIPPED))}; 'python -m experiments vmnist', in a clone of the repository, trains "
+            "the others."
         )
     return load_scores(shipped_path(int(trained_on)))
 
 
 def shipped_path(trained_on: int) -> Path:
-    """Where the scores of the network trained on so many images are."""
+    """The path of the scores of the network trained on so many images."""
     return FOLDER / f"vmnist-{trained_on}.npz"
 
 

@@ -1,0 +1,1 @@
+"""AutoHead and SPH against other methods, on clean and on shifted data."""

@@ -1,0 +1,63 @@
+"""The outcomes of a benchmark by case and method: means over networks, the best peers, and times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from experiments.benchmark.measure import Outcome
+from experiments.benchmark.peers import PEERS
+
+NAMES = {
+    "softmax": "softmax",
+    "sph": "SPH",
+    "auto": "AutoHead",
+    "auto_features": "AutoHead with features",
+    "logistic": "logistic regression",
+    "svc": "SVC",
+    "knn": "kNN",
+    "qda": "QDA mixed with softmax",
+    "naive_bayes": "naive Bayes",
+    "boosting": "gradient boosting",
+    "sms": "probmetrics' sms",
+}
+
+CaseKey = tuple[str, str, int]
+
+
+class Results:
+    """Outcomes by case and method. Cases and methods are in the order in which they come."""
+
+    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+        self.outcomes = outcomes
+        self.cases = list(dict.fromkeys(outcome.case for outcome in outcomes))
+        self.methods = [name for name in NAMES if any(outcome.method == name for outcome in outcomes)]
+        self.peers = [name for name in PEERS if name in self.methods]
+        self._gains: dict[str, dict[CaseKey, list[float]]] = {name: {} for name in self.methods}
+        for outcome in outcomes:
+            self._gains[outcome.method].setdefault(outcome.case, []).append(outcome.gain)
+
+    def of(self, method: str) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.method == method]
+
+    def gains(self, method: str) -> dict[CaseKey, float]:
+        """The mean gain over networks in each case that the method has."""
+        return {case: float(np.mean(gains)) for case, gains in self._gains.get(method, {}).items()}
+
+    def best_peer(self) -> str:
+        """The peer with the best mean over all cases."""
+        return max(self.peers, key=lambda peer: mean(self.gains(peer).values()))
+
+    def best_in(self, case: CaseKey) -> float:
+        """The best gain of any peer in one case."""
+        return max(self.gains(peer)[case] for peer in self.peers)
+
+    def ratios(self, method: str, to: str, value: Callable[[Outcome], float]) -> list[float]:
+        """A method's times relative to another's in the same trial."""
+        base = {outcome.key: value(outcome) for outcome in self.of(to)}
+        return [value(outcome) / base[outcome.key] for outcome in self.of(method) if base.get(outcome.key)]
+
+
+def mean(values: Iterable[float]) -> float:
+    return float(np.mean([*values]))

@@ -1,0 +1,277 @@
+"""The commands of ``python -m experiments``. Nothing heavy is imported before a command runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from experiments.networks.recipes import MAIN, RECIPES, SCORES_FOLDER
+
+if TYPE_CHECKING:
+    from experiments.benchmark.measure import Outcome
+    from experiments.data.cifar10 import CIFAR10
+    from experiments.data.mnist import MNIST
+
+app = typer.Typer(
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def experiments(context: typer.Context) -> None:
+    """Run an experiment, from the raw data to tables and figures.
+
+    If it is interrupted, the same command resumes it.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def _recipe(name: str) -> str:
+    if name not in RECIPES:
+        raise typer.BadParameter(f"{name!r} is not a recipe: choose from {', '.join(RECIPES)}.")
+    return name
+
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FOLDER",
+        help="Folder with MNIST's four IDX files. If not given: AFTERMAX_DATA, ./data, or fetched from OpenML.",
+        show_default=False,
+    ),
+]
+DataWithCIFAR10 = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FOLDER",
+        help="Folder with MNIST's four IDX files and, optionally, CIFAR-10's cifar-10-batches-py. If not given: "
+        "AFTERMAX_DATA, or ./data; MNIST is fetched from OpenML if it is in neither.",
+        show_default=False,
+    ),
+]
+ScoreFiles = Annotated[
+    Path | None,
+    typer.Option(
+        "--scores", metavar="FOLDER", help="Folder with score files of other networks (*.npz).", show_default=False
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="FOLDER", help="Folder for the results. If not given: one in ./results.", show_default=False
+    ),
+]
+Kept = Annotated[Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the networks' scores are kept.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Two sizes and two networks only.")]
+Again = Annotated[bool, typer.Option("--again", help="Forget the results that are in the folder, and start over.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Number of processes, each on one core.")]
+RecipeName = Annotated[
+    str,
+    typer.Option(
+        "--recipe",
+        metavar="NAME",
+        help=f"How the networks are built and trained: {', '.join(RECIPES)}.",
+        callback=_recipe,
+    ),
+]
+
+
+@app.command()
+def vmnist(
+    data: Data = None,
+    out: Out = None,
+    kept: Kept = SCORES_FOLDER,
+    recipe: RecipeName = MAIN,
+    quick: Quick = False,
+    again: Again = False,
+) -> None:
+    """The paper's main experiment, on MNIST.
+
+    81 networks, every method, every figure, both protocols.
+    """
+    from experiments.data.mnist import load_mnist
+    from experiments.networks.mnist_networks import cases
+    from experiments.paper import report
+    from experiments.paper.results import Results
+    from experiments.paper.vmnist import VmnistExperiment
+
+    folder = _folder(out, "vmnist" if recipe == MAIN else f"vmnist-{recipe}", quick)
+    experiment = VmnistExperiment(load_mnist(data), recipe, kept)
+    outcomes = experiment.run(cases(quick), folder / "outcomes.csv", again=again)
+    print(report.write(Results(outcomes), experiment, folder))
+    print(f"Written to {folder}: report.md with its tables and six figures, outcomes.csv, run.json")
+
+
+@app.command()
+def recipes(
+    data: Data = None, out: Out = None, kept: Kept = SCORES_FOLDER, quick: Quick = False, again: Again = False
+) -> None:
+    """Does it matter how networks are trained?
+
+    How much the gains depend on it, and on how many hyperparameters were tried.
+    """
+    from experiments.data.mnist import load_mnist
+    from experiments.settings import compare_recipes
+
+    folder = _folder(out, "recipes", quick)
+    print(compare_recipes.run(load_mnist(data), kept, folder, quick=quick, again=again))
+    print(f"Written to {folder}: table.md, and for each recipe outcomes.csv and run.json")
+
+
+@app.command()
+def choosing(
+    data: Data = None,
+    out: Out = None,
+    kept: Kept = SCORES_FOLDER,
+    scores: ScoreFiles = None,
+    quick: Quick = False,
+    again: Again = False,
+) -> None:
+    """How to choose the hyperparameters of SPH?
+
+    By cross-validation, by the validation or by the test samples: on 81 networks, and on score files.
+    """
+    from experiments.data.mnist import load_mnist
+    from experiments.settings import choosing_report
+    from experiments.settings.choosing import ChoosingExperiment, file_cases, vmnist_cases
+
+    folder = _folder(out, "choosing", quick)
+    cases = vmnist_cases(load_mnist(data), kept, quick)
+    cases += file_cases(scores) if scores else []
+    print(choosing_report.write(ChoosingExperiment().run(cases, folder / "outcomes.csv", again=again), folder))
+    choosing_report.draw_sweeps([case for case in cases if case.drawn], folder / "sweep.png")
+    print(f"Written to {folder}: tables, figures, outcomes.csv, run.json")
+
+
+@app.command()
+def shift(
+    data: DataWithCIFAR10 = None,
+    out: Out = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One network on MNIST under two shifts only.")] = False,
+    again: Again = False,
+    jobs: Jobs = 2,
+) -> None:
+    """Every method on shifted data.
+
+    Noise, blur, low contrast, rotation and pixelation, with few labelled samples. The money command uses the same
+    trials, and keeps them in the same folder.
+    """
+    from experiments.benchmark import shift_report
+    from experiments.benchmark.shift_examples import draw_examples
+    from experiments.data.mnist import load_mnist
+
+    folder = _folder(out, "shift", quick)
+    mnist, cifar10 = load_mnist(data), _load_cifar10(data, quick)
+    outcomes = _run_shift(mnist, cifar10, folder, quick=quick, again=again, jobs=jobs)
+    draw_examples(mnist, cifar10, folder / "examples")
+    print(shift_report.write(outcomes, shift_report.clean_errors(mnist, cifar10, quick=quick), folder))
+    print(f"Written to {folder}: report.md with its tables and figures, outcomes.csv, run.json")
+
+
+@app.command()
+def money(
+    data: DataWithCIFAR10 = None,
+    scores: ScoreFiles = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            help="Folder for the results; those of the shift trials are kept in its folder shift. If not given: "
+            "results/money and results/shift, which the shift command shares.",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Jobs = 2,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two sizes with 400 samples and two shifts, one network each.")
+    ] = False,
+    redo: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--redo",
+            metavar="METHOD",
+            help="A method to measure again, with the code as it is now.",
+            show_default=False,
+        ),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Forget the results that are there, also those of the shift trials.")
+    ] = False,
+) -> None:
+    """The benchmark: AutoHead and SPH against other methods.
+
+    Gain, significance, log loss and time in every case, with and without shift.
+    """
+    from experiments.benchmark import report
+    from experiments.benchmark.measure import Benchmark
+    from experiments.benchmark.methods import METHODS
+    from experiments.benchmark.trials import file_trials, vmnist_trials
+    from experiments.data.mnist import load_mnist
+
+    redone = tuple(redo or ())
+    unknown = [name for name in redone if name not in METHODS]
+    if unknown:
+        raise ValueError(f"--redo {unknown[0]} is not a method: choose from {', '.join(METHODS)}.")
+    suffix = "-quick" if quick else ""
+    folder = out or Path("results") / f"money{suffix}"
+    shift_folder = out / "shift" if out else Path("results") / f"shift{suffix}"
+    mnist, cifar10 = load_mnist(data), _load_cifar10(data, quick)
+    trials = vmnist_trials(mnist, quick=quick)
+    trials += file_trials(scores) if scores else []
+    outcomes = Benchmark().run(trials, folder / "outcomes.csv", again=again, redo=redone, jobs=jobs)
+    outcomes += _run_shift(mnist, cifar10, shift_folder, quick=quick, again=again, redo=redone, jobs=jobs)
+    print(report.write(outcomes, folder))
+    print(
+        f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json; "
+        f"{shift_folder}: outcomes.csv, run.json"
+    )
+
+
+def _load_cifar10(data: Path | None, quick: bool) -> CIFAR10 | None:
+    """CIFAR-10 if it is there, or else a line that says how to get it; a quick run does without."""
+    if quick:
+        return None
+    from experiments.data.cifar10 import FOLDER, load_cifar10
+
+    cifar10 = load_cifar10(data)
+    if cifar10 is None:
+        place = data or os.environ.get("AFTERMAX_DATA") or "data"
+        print(
+            f"CIFAR-10 is left out: there is no folder {FOLDER} in {place}. To include it, get cifar-10-python.tar.gz "
+            "(https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it there."
+        )
+    return cifar10
+
+
+def _run_shift(
+    mnist: MNIST,
+    cifar10: CIFAR10 | None,
+    folder: Path,
+    *,
+    quick: bool,
+    again: bool,
+    jobs: int,
+    redo: Sequence[str] = (),
+) -> list[Outcome]:
+    """The outcomes of the shift trials, including those that the folder holds already."""
+    from experiments.benchmark import shifted_data
+    from experiments.benchmark.measure import Benchmark
+
+    shifted_data.prepare(mnist, cifar10, quick=quick)
+    trials = shifted_data.trials(mnist, cifar10, quick=quick)
+    return Benchmark().run(trials, folder / "outcomes.csv", again=again, redo=redo, jobs=jobs)
+
+
+def _folder(given: Path | None, name: str, quick: bool) -> Path:
+    return given or Path("results") / (f"{name}-quick" if quick else name)

@@ -1,0 +1,1 @@
+"""Data sets: MNIST, CIFAR-10, and corruptions of their images."""

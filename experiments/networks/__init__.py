@@ -1,0 +1,1 @@
+"""The networks: how they are built and trained, and their scores."""

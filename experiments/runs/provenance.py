@@ -1,0 +1,182 @@
+"""``run.json``: how the results beside it were made. A run is resumed only if nothing of that has changed.
+
+Its entries are
+
+- ``experiment`` and ``command``: what was run;
+- ``settings``: what was measured; ``seeds``: where the random numbers come from;
+- ``commit``: the commit of the repository, with ``-dirty`` if the code had changes that were not committed;
+- ``code``: a digest of the source files that the numbers depend on;
+- ``versions`` and ``processor``;
+- ``redone``, if some methods were measured again later: which, and with which commit and code.
+
+Results that were made before there was such a record have no ``commit`` but ``committed_in``, the commit that added
+their numbers to the repository, and a ``note``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import aftermax
+from aftermax._utils.files import write_text
+from aftermax.sph.grid import Grid, default_grid, grid_blocks
+from experiments.networks.mnist_networks import HELD_OUT, import_torch
+from experiments.networks.recipes import RECIPES
+
+NAME = "run.json"
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch")
+# Folders of the package that no number depends on.
+NO_NUMBERS = ("_audit", "_cli", "_demo.py", "_scorefiles", "bridges", "plots", "report", "scorefiles", "storage")
+WHAT_TO_DO = "start over with --again, or write to another folder with --out"
+
+Provenance = dict[str, Any]
+
+
+def current(
+    experiment: str, settings: dict[str, Any], seeds: str, code: Sequence[str], packages: Sequence[str] = ()
+) -> Provenance:
+    """The provenance of a run that begins now.
+
+    Parameters
+    ----------
+    experiment : str
+        The name of its command.
+    settings : dict
+        What is measured, as JSON can hold it.
+    seeds : str
+        Where the random numbers come from.
+    code : sequence of str
+        The files and folders of ``experiments`` that the numbers depend on.
+    packages : sequence of str, default=()
+        Packages that the numbers depend on, besides those that every experiment uses.
+    """
+    return {
+        "experiment": experiment,
+        "command": command_line() or f"{experiment}, called from Python",
+        "settings": json.loads(json.dumps(settings)),
+        "seeds": seeds,
+        "commit": commit(),
+        "code": code_digest(code),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in (*PACKAGES, *packages)},
+            "aftermax": aftermax.__version__,
+        },
+        "processor": f"{platform.machine()}, {import_torch().backends.cpu.get_cpu_capability()}",
+    }
+
+
+def network_settings(recipe: str, methods: Sequence[str], grid: Grid | None = None) -> dict[str, Any]:
+    """Settings of experiments on networks of a recipe; without a grid of hyperparameters, the default one is meant."""
+    return {
+        "recipe": {"name": recipe, **asdict(RECIPES[recipe])},
+        "methods": list(methods),
+        "hyperparameter_grid": digest(repr(grid_blocks(default_grid() if grid is None else grid)).encode()),
+        "validation_samples": HELD_OUT,
+        "test_samples": HELD_OUT,
+    }
+
+
+def command_line() -> str | None:
+    """The command that was typed; None if this is not ``python -m experiments``."""
+    if Path(sys.argv[0]).parent.name != "experiments":
+        return None
+    return shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
+
+
+def commit() -> str | None:
+    """The current commit, with ``-dirty`` if the code has changes that are not in it; None outside of a clone."""
+    try:
+        head = _git("rev-parse", "HEAD")
+        changes = _git("status", "--porcelain", "--", "src", "experiments")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return f"{head}-dirty" if changes else head
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def code_digest(code: Iterable[str]) -> str:
+    """A digest of the package's source files and of these files and folders of ``experiments``."""
+    package = Path(aftermax.__file__).parent
+    heads = [path for path in sorted(package.rglob("*.py")) if path.relative_to(package).parts[0] not in NO_NUMBERS]
+    ours = [ROOT / "experiments" / name for name in code]
+    files = [file for path in ours for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    return digest(*(path.read_bytes() for path in (*heads, *files)))
+
+
+def digest(*contents: bytes) -> str:
+    """The first 16 characters of a SHA-256."""
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:16]
+
+
+def read(folder: Path) -> Provenance:
+    """The provenance of the results in a folder."""
+    path = folder / NAME
+    if not path.is_file():
+        raise ValueError(f"There are results in {folder}, but no {NAME} that says how they were made: {WHAT_TO_DO}.")
+    try:
+        content: Provenance = {"settings": {}, "versions": {}} | json.loads(path.read_text())
+        return content
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged ({error}): {WHAT_TO_DO}.") from error
+
+
+def write(folder: Path, provenance: Provenance) -> None:
+    """Write the provenance of the results in a folder."""
+    write_text(folder / NAME, json.dumps(provenance, indent=2) + "\n")
+
+
+def check(folder: Path, now: Provenance, *, adding: bool, redoing: bool = False) -> None:
+    """Raise an error if the results in a folder were made in another way than it would be done now.
+
+    Where no results are added, the same settings are enough. Where some methods are measured again, the code may have
+    changed.
+    """
+    then = read(folder)
+    pairs = {name: (then["settings"].get(name), value) for name, value in now["settings"].items()}
+    if adding:
+        pairs |= {name: (then["versions"].get(name), value) for name, value in now["versions"].items()}
+        pairs["processor"] = then.get("processor"), now["processor"]
+        if not redoing:
+            pairs["code"] = then.get("code"), now["code"]
+    changed = [f"{name} was {before}, is {after}" for name, (before, after) in pairs.items() if before != after]
+    if changed:
+        raise ValueError(f"The results in {folder} were made in another way ({'; '.join(changed)}): {WHAT_TO_DO}.")
+
+
+def with_redone(then: Provenance, methods: Sequence[str], now: Provenance) -> Provenance:
+    """The provenance of results of which some methods are measured again now."""
+    entry = {"methods": list(methods), "commit": now["commit"], "code": now["code"]}
+    return then | {"redone": [*then.get("redone", []), entry]}
+
+
+def sentence(folder: Path) -> str:
+    """Which commit and which settings made the results in a folder, for the reports; empty if that is not known."""
+    if not (folder / NAME).is_file():
+        return ""
+    made = read(folder)
+    if made.get("commit"):
+        text = f"Measured with commit {made['commit']}"
+    elif made.get("committed_in"):
+        text = f"Measured before the commit was recorded; the numbers were committed in {made['committed_in']}"
+    else:
+        text = "Measured outside of a clone, so the commit is not known"
+    for again in made.get("redone", []):
+        text += f"; {', '.join(again['methods'])} measured again"
+        text += f" with commit {again['commit']}" if again.get("commit") else " later"
+    return f"{text}. The settings, versions and processor are in [{NAME}]({NAME}).\n"

@@ -1,0 +1,159 @@
+"""The runner of all experiments: tasks are measured, one by one or in parallel, and their records kept in a CSV file.
+
+The file is written whole after each task, so a run that is killed loses the current task only, and the same
+command resumes it. Beside the file, ``run.json`` says how the records were made; if that has changed, a run is not
+resumed.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from joblib import Parallel, delayed, parallel_config
+
+from aftermax._utils.progress import Progress
+from experiments.runs import provenance
+from experiments.runs.csv_records import read_records, write_records
+
+Key = tuple[Any, ...]
+
+
+class Keyed(Protocol):
+    """A task, or a record: the key is that of the task."""
+
+    @property
+    def key(self) -> Key: ...
+
+
+Task = TypeVar("Task", bound=Keyed)
+Record = TypeVar("Record", bound=Any)  # a dataclass of str, int, float and bool, with a key
+Missing = Sequence[tuple[Task, Sequence[str]]]  # tasks, and the methods that are to be measured in each
+
+
+class Experiment(ABC, Generic[Task, Record]):
+    """What is measured, and how. :meth:`run` does the rest.
+
+    If a record has an attribute ``method``, records are kept in the order of ``methods``, and single methods can be
+    measured again.
+    """
+
+    name: ClassVar[str]  # of the command
+    record: ClassVar[type[Any]]
+    seeds: ClassVar[str]  # where the random numbers come from
+    code: ClassVar[tuple[str, ...]]  # the files and folders of experiments that the numbers depend on
+    methods: Sequence[str] = ()
+
+    @abstractmethod
+    def measure(self, task: Task, methods: Sequence[str]) -> list[Record]:
+        """The records of a task: one for each of these methods, except those that the task does not suit."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What the numbers depend on, besides code, versions and seeds."""
+
+    @abstractmethod
+    def describe(self, records: Sequence[Record]) -> str:
+        """A line on one task."""
+
+    def packages(self) -> Sequence[str]:
+        """Packages that the numbers depend on, besides those that every experiment uses."""
+        return ()
+
+    def prepare(self, tasks: Sequence[Task]) -> None:
+        """Do beforehand what must not be done by several processes at once."""
+
+    def portable(self, task: Task) -> Task:
+        """The task as it is sent to another process."""
+        return task
+
+    def effort(self, task: Task) -> int:
+        """Roughly how long a task takes, relative to others."""
+        return 1
+
+    def run(
+        self, tasks: Sequence[Task], path: Path, *, again: bool = False, redo: Sequence[str] = (), jobs: int = 1
+    ) -> list[Record]:
+        """The records of every task, in the order of the tasks.
+
+        Parameters
+        ----------
+        tasks : sequence
+            What to measure.
+        path : Path
+            The CSV file. The records that it holds already are not measured again.
+        again : bool, default=False
+            Forget what the file holds, and measure everything again.
+        redo : sequence of str, default=()
+            Methods to measure again, with the code as it is now. ``run.json`` says which.
+        jobs : int, default=1
+            How many processes to use, each with one thread.
+        """
+        known = {} if again else self._known(path)
+        missing = self._missing(tasks, known, redo)
+        self._check_provenance(path, redo, fresh=not known, adding=bool(missing))
+        if missing:
+            print(f"Tasks: {len(tasks)}, of which {len(missing)} to do ...", flush=True)
+        try:
+            self.prepare([task for task, _ in missing])
+            self._complete(missing, known, path, jobs)
+        except KeyboardInterrupt:
+            print(f"\nStopped; tasks kept: {len(known)}. Run the same command again to resume.", file=sys.stderr)
+            raise
+        return [record for task in tasks for record in known[task.key]]
+
+    def _known(self, path: Path) -> dict[Key, list[Record]]:
+        known: dict[Key, list[Record]] = {}
+        for record in read_records(self.record, path):
+            known.setdefault(record.key, []).append(record)
+        return known
+
+    def _missing(self, tasks: Sequence[Task], known: dict[Key, list[Record]], redo: Sequence[str]) -> Missing[Task]:
+        """The tasks without records, and those with methods to measure again."""
+        missing: list[tuple[Task, Sequence[str]]] = []
+        for task in tasks:
+            if task.key not in known:
+                missing.append((task, self.methods))
+            elif again := [record.method for record in known[task.key] if redo and record.method in redo]:
+                missing.append((task, again))
+        return missing
+
+    def _check_provenance(self, path: Path, redo: Sequence[str], *, fresh: bool, adding: bool) -> None:
+        """Begin a new run and write down how; or see that the records that are there were made in the same way."""
+        now = provenance.current(self.name, self.settings(), self.seeds, self.code, self.packages())
+        if fresh:
+            path.unlink(missing_ok=True)
+            provenance.write(path.parent, now)
+            return
+        provenance.check(path.parent, now, adding=adding, redoing=bool(redo))
+        if redo and adding:
+            provenance.write(path.parent, provenance.with_redone(provenance.read(path.parent), redo, now))
+
+    def _complete(self, missing: Missing[Task], known: dict[Key, list[Record]], path: Path, jobs: int) -> None:
+        """Measure what is missing, and write the file after each task. What is measured again is replaced by then."""
+        effort = {task.key: self.effort(task) for task, _ in missing}
+        with Progress("tasks", sum(effort.values())) as bar:
+            for done, records in enumerate(self._measured(missing, jobs), start=1):
+                key = records[0].key
+                new = {self._place(record) for record in records}
+                kept = [record for record in known.get(key, []) if self._place(record) not in new]
+                known[key] = sorted([*kept, *records], key=self._place)
+                write_records([record for key in sorted(known) for record in known[key]], path)
+                bar.step(effort[key])
+                if not bar.shown:
+                    print(f"[{done}/{len(missing)}] {self.describe(records)}", flush=True)
+
+    def _measured(self, missing: Missing[Task], jobs: int) -> Iterator[list[Record]]:
+        """The records of each task as they come; with one job, from this process."""
+        if jobs == 1:
+            yield from (self.measure(task, methods) for task, methods in missing)
+            return
+        calls = (delayed(self.measure)(self.portable(task), methods) for task, methods in missing)
+        with parallel_config("loky", inner_max_num_threads=1):
+            yield from Parallel(jobs, return_as="generator_unordered", pre_dispatch=jobs)(calls)
+
+    def _place(self, record: Record) -> int:
+        return self.methods.index(record.method) if self.methods else 0
