@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 from aftermax import SPHClassifier, SPHClassifierCV, sweep
-from aftermax.sph.classifier import HYPERPARAMETERS
+from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from benchmarks.measure import Result, alternate, in_new_process
 from benchmarks.sph import network_like
 from experiments.networks import models, training

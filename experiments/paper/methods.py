@@ -11,8 +11,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from aftermax import SPHClassifier, SPHClassifierCV, sweep
 from aftermax.data import Scores
-from aftermax.sph.classifier import HYPERPARAMETERS
 from aftermax.sph.grid import Grid
+from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from experiments.data.mnist import MNIST
 from experiments.networks.mnist_networks import draw_samples, scores_of, train_network
 

@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 from sklearn.linear_model import LogisticRegression
 
 from aftermax import AutoHead, SPHClassifier
-from aftermax._heads.formula import formula_of
+from aftermax.bridges._formula import formula_of
 from aftermax.bridges.onnx import agreement, to_onnx
 from helpers.bridge_heads import CLASS_NAMES, KINDS, fitted, inputs_of, many_samples
 from helpers.onnx_models import run, samples_like

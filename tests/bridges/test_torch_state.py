@@ -89,7 +89,7 @@ def test_a_damaged_state_dict_is_refused_before_anything_is_loaded():
     wrong = {
         "it is not a tensor of bytes": [content, torch.zeros(3), None],
         "Expecting value": [torch.zeros(0, dtype=torch.uint8)],
-        "it is not there": [as_bytes(3)],
+        "it is missing": [as_bytes(3)],
         "it has fields missing or too many: 'width'": [as_bytes({k: v for k, v in content.items() if k != "width"})],
         "its plan is for other constants": [as_bytes(content | {"plan": content["plan"] | {"kind": "softmax"}})],
         "its power is 'x'": [as_bytes(content | {"plan": content["plan"] | {"power": "x"}})],

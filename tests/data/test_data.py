@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from aftermax.data import SHIPPED, Scores, load_scores, load_vmnist, shipped_path
-from experiments.datasets import load_mnist
-from experiments.networks import network_scores
-from experiments.outcomes import Outcome
-from experiments.records import read_records
+from experiments.data.mnist import load_mnist
+from experiments.networks.mnist_networks import network_scores
+from experiments.paper.results import Outcome
+from experiments.runs.csv_records import read_records
 from helpers.samples import ROOT
 
 
@@ -37,7 +37,7 @@ def test_the_shipped_scores_are_what_the_experiment_trains(shared, tmp_path):
         (o for o in outcomes if o.method == "softmax" and o.trained_on == 100),
         key=lambda o: abs(o.validation_accuracy - 0.74),
     )
-    trained = network_scores(load_mnist(shared / "data"), *of_figure_6.case, "adam", tmp_path)
+    trained = network_scores(load_mnist(shared / "data"), *of_figure_6.key, "adam", tmp_path)
     shipped = load_vmnist(100)
     np.testing.assert_array_equal(shipped.val_labels, trained.val_labels)
     np.testing.assert_array_equal(shipped.test_labels, trained.test_labels)

@@ -1,13 +1,14 @@
 """Fitted heads of every kind, to compare the bridges with. Each is fitted once per process."""
 
 from functools import cache
+from unittest import mock
 
 import numpy as np
 
-import aftermax.auto.head
 from aftermax import AutoHead, SPHClassifier, SPHClassifierCV
+from aftermax.auto._cross_fitting import cross_fit
 from aftermax.data import load_vmnist
-from helpers.auto_heads import without_corrections
+from helpers.auto_heads import CROSS_FIT, without_corrections
 
 CLASS_NAMES = np.array(["null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"])
 SPH = {
@@ -72,12 +73,8 @@ def _by_cv(kind, logits, labels):
 
 
 def _sph_by_auto_head(logits, labels):
-    cross_fit = aftermax.auto.head.cross_fit
-    aftermax.auto.head.cross_fit = without_corrections(cross_fit)
-    try:
+    with mock.patch(CROSS_FIT, without_corrections(cross_fit)):
         return _checked("sph", AutoHead(cv=2).fit(logits + OFFSETS, labels))
-    finally:
-        aftermax.auto.head.cross_fit = cross_fit
 
 
 def _checked(chosen, head):

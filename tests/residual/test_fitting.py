@@ -40,8 +40,6 @@ def test_what_softmax_cannot_say_is_learned():
     codes = (np.square(logits).sum(axis=1) > 2.5).astype(np.int64)
     heads = fit_corrections(Samples(logits[:800], codes[:800], np.ones(800)), rng)
     right = {
-        name: np.mean(compact(head).scores([logits[800:]]).argmax(axis=1) == codes[800:]) for name, head in heads.items()
-    }
         name: np.mean(compact(head).scores([logits[800:]]).argmax(axis=1) == codes[800:])
         for name, head in heads.items()
     }

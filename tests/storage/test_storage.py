@@ -146,7 +146,7 @@ def test_what_the_command_notes_of_the_scores_comes_back(heads, tmp_path):
 @pytest.mark.parametrize(
     ("noted", "words"),
     [
-        (None, "the note about the scores is not there"),
+        (None, "the note about the scores is missing"),
         ({"kind": "logits"}, "the note about the scores has missing or unknown fields: 'columns'"),
         ({"kind": "ranks", "columns": None}, "the kind of scores is 'ranks', which is not known"),
         ({"kind": "logits", "columns": ["a"]}, "the list of columns is not a list of 3"),

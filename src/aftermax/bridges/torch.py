@@ -129,7 +129,8 @@ class Head(nn.Module):
     @property
     def _samples_per_chunk(self) -> int:
         """As many samples as keep the largest intermediate array small; for SPH it has n_classes ** 2 per sample."""
-        return max(1, VALUES_PER_CHUNK // max(self.plan["values_per_sample"], len(self.classes)))
+        per_sample = max(int(self.plan["values_per_sample"]), len(self.classes))
+        return max(1, VALUES_PER_CHUNK // per_sample)
 
     def _check_arguments(self, inputs: list[Tensor]) -> None:
         call = "head(logits)" if self.width is None else "head(logits, features)"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.plots._style import new_figure
+from aftermax.plots.style import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax.plots._style import ACCENT, GREY
+from aftermax.plots.style import ACCENT, GREY
 from aftermax.sph.response_array import ResponseArray
 
 if TYPE_CHECKING:

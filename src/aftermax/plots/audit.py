@@ -9,7 +9,8 @@ import numpy as np
 
 from aftermax._audit.result import Audit, ClassCounts, PairCounts, most_changed
 from aftermax.plots._display import Display
-from aftermax.plots._style import (
+from aftermax.plots.gain_by_class import draw_wins_and_losses
+from aftermax.plots.style import (
     ACCENT,
     GREY,
     LETTER_WIDTH,
@@ -20,7 +21,6 @@ from aftermax.plots._style import (
     shortened,
     title_and_legend,
 )
-from aftermax.plots.gain_by_class import draw_wins_and_losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.validation import check_count, check_number
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import checked_confidence, checked_logits, confidence_from
-from aftermax.plots._style import ACCENT, BAND, HATCHED, RULE, bare, integer_ticks, title_and_legend
+from aftermax.plots.style import ACCENT, BAND, HATCHED, RULE, bare, integer_ticks, title_and_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

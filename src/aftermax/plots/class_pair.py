@@ -16,7 +16,7 @@ from aftermax.plots._responses import (
     draw_responses,
     own_response_sizes,
 )
-from aftermax.plots._style import BAND, RULE, name_lines, new_figure, shortened
+from aftermax.plots.style import BAND, RULE, name_lines, new_figure, shortened
 from aftermax.sph.response_array import ResponseArray
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from sklearn.metrics import confusion_matrix
 
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import Predictions, predictions_from, predictions_of
-from aftermax.plots._style import (
+from aftermax.plots.style import (
     ACCENT,
     GREY,
     HATCHED,

@@ -11,7 +11,7 @@ from aftermax._audit.result import ClassCounts, most_changed
 from aftermax._utils.text import signed
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import Predictions, predictions_from, predictions_of
-from aftermax.plots._style import (
+from aftermax.plots.style import (
     ACCENT,
     HATCHED,
     LETTER_WIDTH,

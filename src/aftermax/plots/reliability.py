@@ -20,7 +20,7 @@ from aftermax.plots._inputs import (
     confidence_and_correct,
     confidence_from,
 )
-from aftermax.plots._style import ACCENT, GREY, HATCHED, RULE, bare, new_figure, title_and_legend
+from aftermax.plots.style import ACCENT, GREY, HATCHED, RULE, bare, new_figure, title_and_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

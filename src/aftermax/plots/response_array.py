@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import response_array_of
 from aftermax.plots._responses import checked_response_array, class_indices, draw_responses, own_response_sizes
-from aftermax.plots._style import BAND, RULE, name_lines, new_figure, shortened
+from aftermax.plots.style import BAND, RULE, name_lines, new_figure, shortened
 from aftermax.sph.response_array import ResponseArray
 
 if TYPE_CHECKING:

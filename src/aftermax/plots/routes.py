@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from aftermax._utils.labels import listed
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import Predictions, predictions_from, predictions_of, routes_of
-from aftermax.plots._style import ACCENT, BAND, RULE
+from aftermax.plots.style import ACCENT, BAND, RULE
 from aftermax.sph.fitted import ROUTES
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax.plots._display import Display
-from aftermax.plots._style import ACCENT, GREY, RULE, bare
+from aftermax.plots.style import ACCENT, GREY, RULE, bare
 from aftermax.sph.classifier_cv import SPHClassifierCV
 from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from aftermax.sph.sweep import sweep

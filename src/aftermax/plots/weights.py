@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import sph_of
-from aftermax.plots._style import HATCHED, MAX_ANNOTATED, HeatmapLabels, annotate_cells, draw_heatmap
+from aftermax.plots.style import HATCHED, MAX_ANNOTATED, HeatmapLabels, annotate_cells, draw_heatmap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

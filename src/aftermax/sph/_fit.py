@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from aftermax._utils.folds import content_order
 from aftermax._utils.softmax import softmax_certainty
 from aftermax.sph._pooling import pooled_scores, pooling_weights
-from aftermax.sph._temperature import fit_temperature
 from aftermax.sph.fitted import POOLED, FittedSPH, decide, rule_of
 from aftermax.sph.response_array import ResponseArray, fit_response_array
+from aftermax.sph.temperature import fit_temperature
 
 if TYPE_CHECKING:
     from aftermax.sph._kernels import PoolingRule

@@ -18,9 +18,9 @@ from aftermax._utils.untrusted import Arrays, fields, number
 from aftermax._utils.validation import compute_ready
 from aftermax.sph import _formula
 from aftermax.sph._pooling import pooled_scores, pooling_rule
-from aftermax.sph._temperature import score_probabilities
 from aftermax.sph.hyperparameters import hyperparameters_from_file
 from aftermax.sph.response_array import ResponseArray
+from aftermax.sph.temperature import score_probabilities
 
 if TYPE_CHECKING:
     from aftermax.sph._kernels import PoolingRule
