@@ -89,7 +89,7 @@ def test_a_person_can_read_it(size):
     names = np.array([f"class-{i}" for i in range(size)])
     text = repr(ResponseArray.fit(logits[labels != 1], names[labels[labels != 1]], classes=names))
     rows = 400 - np.count_nonzero(labels == 1)
-    assert text.startswith(f"ResponseArray: {size} classes x {size} units, described by {rows} rows")
+    assert text.startswith(f"ResponseArray: {size} classes x {size} units, fitted on {rows} samples")
     assert "class-0" in text
     assert "unknown" in text
     assert "nan" not in text

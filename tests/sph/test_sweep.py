@@ -286,7 +286,7 @@ def test_names_do_not_clash():
         (
             dict.fromkeys(("min_gain", "certainty"), np.linspace(0, 1, 10**5)),
             ValueError,
-            "10,000,000,000 sets, more than",
+            "10,000,000,000 combinations, more than",
         ),
     ],
 )

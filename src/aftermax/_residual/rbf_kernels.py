@@ -1,8 +1,8 @@
-"""The compiled loop of the kernel corrections. Importing this module imports numba, so it is imported on first use.
+"""The compiled loop of the RBF kernels. Importing this module imports numba, so it is imported on first use.
 
-Rows are taken a few at a time, so that what they have with all centers stays in a core's cache, and everything is done
-without the GIL. The exponential is written out, as a polynomial and a shift of the exponent, for then the compiler does
-several at once; it is right to a few units in the last place.
+Samples are taken a few at a time, so that their kernel with all centers stays in a core's cache, and the GIL is
+released. The exponential is written out, as a polynomial and a shift of the exponent, so that the compiler can
+vectorise it; it is accurate to a few units in the last place.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ INVERSE_FACTORIALS = tuple(1.0 / value for value in np.cumprod([1.0, 1.0, *range
 
 
 def fused(function: Callable[..., Any]) -> Any:
-    """Compile, where products and sums may be rounded together; see :func:`aftermax.sph._kernels.compiled`."""
+    """Compile with fused multiply-add; see :func:`aftermax._utils.compiled.compiled`."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
     try:
         return njit(cache=True, **options)(function)
@@ -49,33 +49,33 @@ def exp_all(values, shifted, bits):
 
 
 @fused
-def add_kernels(places, reach, coefficients, used, scores):
-    """Add to ``scores`` what the kernels say: the widest, its cube, the cube of that, and so on.
+def add_kernels(projected, exponents, coefficients, used, scores):
+    """Add the kernel terms to ``scores``: of the widest kernel, of its cube, of the cube of that, and so on.
 
-    ``reach`` gives the exponent of the widest kernel: it is to be multiplied with a row's place, 1 and squared length.
+    For a projected sample z, (z, 1, |z|^2) @ exponents is the exponent of the widest kernel with each center.
     """
-    rows, axes = places.shape
-    centers = reach.shape[1]
+    n_samples, axes = projected.shape
+    centers = exponents.shape[1]
     block = np.empty((BLOCK, axes + 2))
-    near = np.empty((BLOCK, centers))
+    kernel = np.empty((BLOCK, centers))
     part = np.empty((BLOCK, scores.shape[1]))
     shifted = np.empty(BLOCK * centers)
     bits = shifted.view(np.int64)
-    flat = near.reshape(BLOCK * centers)
-    for first in range(0, rows, BLOCK):
-        count = min(BLOCK, rows - first)
+    flat = kernel.reshape(BLOCK * centers)
+    for first in range(0, n_samples, BLOCK):
+        count = min(BLOCK, n_samples - first)
         for row in range(count):
             square = 0.0
             for axis in range(axes):
-                value = places[first + row, axis]
+                value = projected[first + row, axis]
                 block[row, axis] = value
                 square += value * value
             block[row, axes] = 1.0
             block[row, axes + 1] = square
-        filled = max(count, 2)  # a product with one row is rounded in another way than with more
+        filled = max(count, 2)  # matrix products round a single row differently
         if count == 1:
             block[1] = block[0]
-        np.dot(block[:filled], reach, near[:filled])
+        np.dot(block[:filled], exponents, kernel[:filled])
         size = filled * centers
         exp_all(flat[:size], shifted[:size], bits[:size])
         for level in range(len(coefficients)):
@@ -83,7 +83,7 @@ def add_kernels(places, reach, coefficients, used, scores):
                 for place in range(size):
                     flat[place] = flat[place] * flat[place] * flat[place]
             if used[level]:
-                np.dot(near[:filled], coefficients[level], part[:filled])
+                np.dot(kernel[:filled], coefficients[level], part[:filled])
                 for row in range(count):
                     for column in range(scores.shape[1]):
                         scores[first + row, column] += part[row, column]

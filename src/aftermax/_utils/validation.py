@@ -1,10 +1,9 @@
-"""Checks of logits, features, weights and hyperparameters, with errors that name the fix."""
+"""Checks of logits, features, weights and numeric parameters, with errors that name the fix."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,17 +19,6 @@ PROBABILITIES_WARNING = (
     "the model's outputs before softmax. If you only have probabilities p, pass their logarithms: "
     "numpy.log(numpy.clip(p, 1e-12, None)) in Python, --log on the command line."
 )
-# The ranges of SPH's numeric hyperparameters. A window may reach beyond [0, 1], the range of certainties.
-RANGES = {
-    "certainty": (0.0, 1.0),
-    "window_low": (-1.0, 2.0),
-    "window_high": (-1.0, 2.0),
-    "min_separation": (0.0, math.inf),
-    "weight_power": (0.0, math.inf),
-    "veto_distance": (0.0, math.inf),
-    "min_gain": (-1.0, 1.0),
-    "distance_power": (0.0, math.inf),
-}
 BINARY = "For a binary model with a single output z, pass numpy.column_stack([-z / 2, z / 2])."
 
 
@@ -152,41 +140,7 @@ def look_like_probabilities(logits: NDArray[Any]) -> bool:
     return any(bool((np.abs(sums / whole - 1) <= tolerance).all()) for whole in (1, 100))
 
 
-# ---- hyperparameters -------------------------------------------------------------------------------------------------
-
-
-def check_hyperparameters(hyperparameters: Mapping[str, Any]) -> None:
-    """Refuse hyperparameters of SPH that are out of range, alone or together."""
-    for name, value in hyperparameters.items():
-        check_hyperparameter(name, value)
-    check_window(hyperparameters["window_low"], hyperparameters["window_high"])
-
-
-def check_hyperparameter(name: str, value: object) -> None:
-    """Refuse a value that SPH's hyperparameter of this name cannot have."""
-    if name == "center":
-        check_center(value)
-    elif name == "veto_count":
-        check_count(name, value)
-    else:
-        low, high = RANGES[name]
-        check_number(name, value, low, high, infinite=name in ("min_separation", "veto_distance"))
-
-
-def check_center(center: object) -> None:
-    """Refuse an unknown measure of the center."""
-    if center not in ("mean", "median"):
-        raise ValueError(f'center={center!r} is not known: use "mean" or "median".')
-
-
-def check_window(low: object, high: object) -> None:
-    """Refuse a certainty window that is out of range or empty."""
-    lowest, highest = (check_number(f"window_{end}", value, -1.0, 2.0) for end, value in (("low", low), ("high", high)))
-    if lowest > highest:
-        raise ValueError(
-            f"window_low={low} is above window_high={high}, so no sample can be inside: swap them, or use 0.0 and 1.0 "
-            "for all samples."
-        )
+# ---- parameters ------------------------------------------------------------------------------------------------------
 
 
 def check_number(

@@ -15,7 +15,7 @@ from aftermax._utils.softmax_kernels import certainty_of, top_and_lead
 
 
 class PoolingRule(NamedTuple):
-    """All that pooling needs to answer, laid out for the kernels; K classes, K units.
+    """All that pooling needs to predict, laid out for the kernels; K classes, K units.
 
     The first block is the rule as the paper has it. The second repeats it so that a class can be dropped early: each
     class's units by rank, heaviest first, and the same rank of all classes side by side in memory.
@@ -44,7 +44,7 @@ UNDERFLOW = 1e-290
 
 @compiled
 def two_sum(total, value):
-    """The rounded sum and its rounding error (Knuth). Errors carried along make the order of rows no matter."""
+    """Knuth's two-sum: the rounded sum and its error. With errors carried along, the order of samples has no effect."""
     new = total + value
     virtual = new - total
     return new, (total - (new - virtual)) + (value - virtual)
@@ -64,26 +64,26 @@ def exact_ratio(total, error, count):
 
 
 @compiled
-def exact_mean(logits, rows, first, last):
-    """Mean over ``rows`` of units ``first`` to ``last``."""
+def exact_mean(logits, samples, first, last):
+    """Mean over ``samples`` of units ``first`` to ``last``."""
     sums = np.zeros(last - first)
     errors = np.zeros(last - first)
-    for row in rows:
+    for sample in samples:
         for j in range(last - first):
-            sums[j], error = two_sum(sums[j], logits[row, first + j])
+            sums[j], error = two_sum(sums[j], logits[sample, first + j])
             errors[j] += error
-    return exact_ratio(sums, errors, float(rows.shape[0]))
+    return exact_ratio(sums, errors, float(samples.shape[0]))
 
 
 @compiled
-def squares_beside(logits, rows, center, first, last):
-    """Sum of squared deviations from ``center`` and number of rows, below it [0] and above it [1], for each unit."""
+def squares_beside(logits, samples, center, first, last):
+    """Sum of squared deviations from ``center`` and number of samples, below it [0] and above it [1], for each unit."""
     sums = np.zeros((2, last - first))
     errors = np.zeros((2, last - first))
     counts = np.zeros((2, last - first))
-    for row in rows:
+    for sample in samples:
         for j in range(last - first):
-            gap = logits[row, first + j] - center[j]
+            gap = logits[sample, first + j] - center[j]
             square = gap * gap
             sums[0, j], error = two_sum(sums[0, j], square if gap < 0.0 else 0.0)
             errors[0, j] += error
@@ -95,29 +95,29 @@ def squares_beside(logits, rows, center, first, last):
 
 
 @compiled
-def median_of_rows(logits, rows):
-    """Median over ``rows`` for each unit."""
+def medians(logits, samples):
+    """Median over ``samples`` for each unit."""
     center = np.empty(logits.shape[1])
-    column = np.empty(rows.shape[0])
+    column = np.empty(samples.shape[0])
     for j in range(logits.shape[1]):
-        for n in range(rows.shape[0]):
-            column[n] = logits[rows[n], j]
+        for n in range(samples.shape[0]):
+            column[n] = logits[samples[n], j]
         center[j] = np.median(column)
     return center
 
 
 @compiled
-def describe_classes(logits, rows, offsets, median, first, last, center, left, right):
-    """Center and spreads of classes ``first`` to ``last``; class i owns ``rows[offsets[i]:offsets[i + 1]]``."""
+def fit_classes(logits, samples, offsets, median, first, last, center, left, right):
+    """Center and spreads of classes ``first`` to ``last``; class i owns ``samples[offsets[i]:offsets[i + 1]]``."""
     for i in range(first, last):
-        own = rows[offsets[i] : offsets[i + 1]]
+        own = samples[offsets[i] : offsets[i + 1]]
         if own.shape[0] == 0:
             center[i] = left[i] = right[i] = np.nan
             continue
-        center[i] = median_of_rows(logits, own) if median else exact_mean(logits, own, 0, logits.shape[1])
+        center[i] = medians(logits, own) if median else exact_mean(logits, own, 0, logits.shape[1])
         squares, beside = squares_beside(logits, own, center[i], 0, logits.shape[1])
         for j in range(logits.shape[1]):
-            # A side without rows takes the other side's spread; with neither, both are zero.
+            # A side without samples takes the other side's spread; with neither, both are zero.
             left[i, j] = math.sqrt(squares[0, j] / max(beside[0, j], 1.0))
             right[i, j] = math.sqrt(squares[1, j] / max(beside[1, j], 1.0))
             if beside[0, j] == 0.0:
@@ -127,15 +127,15 @@ def describe_classes(logits, rows, offsets, median, first, last, center, left, r
 
 
 @compiled
-def unit_deviations(logits, rows, first, last, out):
-    """Standard deviation (ddof 0) over ``rows`` of units ``first`` to ``last``."""
-    squares, _ = squares_beside(logits, rows, exact_mean(logits, rows, first, last), first, last)
-    out[first:last] = np.sqrt((squares[0] + squares[1]) / rows.shape[0])
+def unit_deviations(logits, samples, first, last, out):
+    """Standard deviation (ddof 0) over ``samples`` of units ``first`` to ``last``."""
+    squares, _ = squares_beside(logits, samples, exact_mean(logits, samples, first, last), first, last)
+    out[first:last] = np.sqrt((squares[0] + squares[1]) / samples.shape[0])
 
 
 @compiled
 def separations(center, left, right, out):
-    """For one unit, the distance of each class from each of the others; ``out`` has one column less than rows."""
+    """For one unit, the distance of each class (row of ``out``) from each of the others (columns)."""
     for i in range(center.shape[0]):
         for column in range(out.shape[1]):
             k = column + (column >= i)
@@ -165,7 +165,7 @@ def sharpened(value, power):
 
 @compiled
 def pooled_score(sample, i, rule):
-    """Class i's pooled score, to the letter: the sum over units, in their order, of (W_ij M_ij) ^ power."""
+    """Class i's pooled score, as the paper has it: the sum over units, in their order, of (W_ij M_ij) ^ power."""
     if rule.power == 0.0:
         return float(sample.shape[0])
     total = 0.0
@@ -207,9 +207,9 @@ def is_beyond(sample, i, rule, bound):
 
 @compiled
 def pool(sample, guess, rule):
-    """Pooling's answer for one row, or -1 if no class is left.
+    """Pooling's prediction for one sample, or -1 if no class is left.
 
-    ``guess``, softmax's answer, is visited first: a good first score lets most other classes be dropped early.
+    ``guess``, softmax's prediction, is visited first: a good first score lets most other classes be dropped early.
     """
     best = -1
     best_score = np.inf
@@ -229,27 +229,27 @@ def pool(sample, guess, rule):
 
 
 @compiled
-def predict_samples(logits, certainty, trusted, rule, answers, routes):
-    """The whole of SPH on every row: gate, veto, pool, trust. Routes: 0 softmax, 1 pooled, 2 reverted."""
+def predict_samples(logits, certainty, trusted, rule, predictions, routes):
+    """The whole of SPH on every sample: gate, veto, pool, trust. Routes: 0 softmax, 1 pooled, 2 reverted."""
     # With such a lead the certainty is above the threshold even if all other classes come second: no need for exp.
     clear_lead = math.log((logits.shape[1] - 1) * certainty / (1.0 - certainty)) + 1e-6
     for n in range(logits.shape[0]):
         top, lead = top_and_lead(logits[n])
-        answers[n] = top
+        predictions[n] = top
         routes[n] = 0
         if lead < clear_lead and certainty_of(logits[n], top) < certainty:
             pooled = pool(logits[n], top, rule)
             routes[n] = 2
             if pooled >= 0 and trusted[pooled]:
-                answers[n] = pooled
+                predictions[n] = pooled
                 routes[n] = 1
 
 
 @compiled
 def pooled_scores(columns, rule, out):
-    """Every class's pooled score, as :func:`pooled_score` has it; inf for a class that pooling can never answer.
+    """Every class's pooled score, as :func:`pooled_score` has it; inf for a class that pooling can never predict.
 
-    ``columns`` (units x rows) and ``out`` (classes x rows) lie so that the innermost loop runs over rows.
+    ``columns`` (units x samples) and ``out`` (classes x samples) let the innermost loop run over samples.
     """
     for i in range(out.shape[0]):
         out[i] = 0.0 if rule.kept[i] else np.inf

@@ -20,10 +20,10 @@ def pooling_weights(
     min_separation: float | NDArray[np.float64] = 0.0,
     weight_power: float = 1.0,
 ) -> NDArray[np.float64]:
-    """The paper's W: how much unit j is worth for telling class i apart.
+    """The paper's W: the weight of unit j for class i.
 
     Separations below ``min_separation`` are cut, the rest raised to ``weight_power``, and each row divided by its sum.
-    A row with nothing left is all zero: pooling never answers that class. Several values of ``min_separation``, in an
+    A row with nothing left is all zero: pooling never predicts that class. Several values of ``min_separation``, in an
     array of shape (n, 1, 1), give n such arrays.
 
     Examples
@@ -35,7 +35,7 @@ def pooling_weights(
            [0.  , 0.  ]])
     """
     kept = separation >= min_separation
-    # Taken relative to the row's largest, so that no power can overflow. A class without rows has NaN, and keeps none.
+    # Relative to the row's largest, so that no power can overflow. A class without samples has NaN, and keeps none.
     largest = np.max(np.where(kept, separation, 0.0), axis=-1, keepdims=True)
     relative = np.divide(separation, largest, out=np.zeros(kept.shape), where=kept & (largest > 0))
     raised = np.where(kept, relative**weight_power, 0.0)
@@ -51,7 +51,7 @@ def pooling_rule(
     veto_distance: float = np.inf,
     veto_count: int = 1,
 ) -> PoolingRule:
-    """A response array and its weights, laid out for the _kernels. Classes without rows lose their weights."""
+    """Response array, weights and veto, laid out for the kernels. Classes without samples lose their weights."""
     from aftermax.sph import _kernels
 
     weights = np.where(responses.counts[:, None] > 0, weights, 0.0)
@@ -75,7 +75,7 @@ def pooling_rule(
 
 
 def pooled_scores(logits: NDArray[np.float64], rule: PoolingRule) -> NDArray[np.float64]:
-    """Every class's pooled score on every row: the less, the likelier; inf for a class that pooling never answers."""
+    """P: every class's pooled score for every sample, the lower the likelier; inf for a class that is never pooled."""
     from aftermax.sph import _kernels
 
     scores = np.empty(logits.shape[::-1])

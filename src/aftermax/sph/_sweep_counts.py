@@ -1,7 +1,7 @@
-"""What comes of every set of settings that share a response array: the sweep's one task.
+"""The outcomes of all combinations of hyperparameters that share a response array: one task of the sweep.
 
-A row's answer depends on the weights, the power and the veto. Counted by answer and by certainty, the rows then give
-every certainty and every ``min_gain`` as running sums.
+A sample's pooled prediction depends on the weights, the power and the veto. Counted by prediction and by certainty, the
+samples then give every certainty and every ``min_gain`` as cumulative sums.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COUNTED_AXES = ("certainty", "distance_power", "veto", "min_separation", "weight
 
 
 class SweepSamples(NamedTuple):
-    """Labelled rows, with what every setting needs to know of them. Labels are column numbers."""
+    """Labelled samples with softmax's predictions and certainties. Labels and predictions are column numbers."""
 
     logits: NDArray[np.float64]
     codes: NDArray[np.int64]
@@ -35,20 +35,20 @@ class SweepSamples(NamedTuple):
 
     @classmethod
     def of(cls, logits: NDArray[np.float64], codes: NDArray[np.int64]) -> SweepSamples:
-        """The rows with softmax's answers and certainties."""
+        """Compute softmax's predictions and certainties."""
         return cls(logits, codes, logits.argmax(axis=1), softmax_certainty(logits))
 
     @property
     def errors(self) -> int:
-        """How many rows softmax gets wrong."""
+        """How many samples softmax gets wrong."""
         return int(np.count_nonzero(self.softmax != self.codes))
 
     def take(self, which: NDArray[Any]) -> SweepSamples:
-        """Some of the rows."""
+        """Some of the samples."""
         return SweepSamples(*(array[which] for array in self))
 
     def writeable(self) -> SweepSamples:
-        """The rows as the kernels were compiled for; joblib gives other processes arrays that cannot be written to."""
+        """As the kernels were compiled for: joblib gives other processes arrays that are read-only."""
         arrays: list[NDArray[Any]] = [np.require(array, requirements="W") for array in self]
         return SweepSamples(*arrays)
 
@@ -67,12 +67,12 @@ def _count_sets(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> 
     array = fit_response_array(fitted.logits, fitted.codes, np.arange(size), fitted.certainty, center, *window)
     weights = _weights(array, block)
     gates = np.unique(block["certainty"])
-    by_class = _tally(fitted, gates, array, weights, block, by_answer=False)
-    by_answer = _tally(evaluated, gates, array, weights, block, by_answer=True)
+    by_class = _tally(fitted, gates, array, weights, block, by_prediction=False)
+    by_prediction = _tally(evaluated, gates, array, weights, block, by_prediction=True)
     uncertain = np.array([np.bincount(fitted.codes[fitted.certainty < gate], minlength=size) for gate in gates])
     min_gains = np.array(block["min_gain"], dtype=np.float64)
     counts = np.zeros((len(COUNTS), len(gates), by_class.shape[1], len(min_gains)), dtype=np.int64)
-    _sweep_kernels.sum_trusted(by_class, by_answer, uncertain, min_gains, counts)
+    _sweep_kernels.sum_trusted(by_class, by_prediction, uncertain, min_gains, counts)
     asked = counts[:, np.searchsorted(gates, block["certainty"])]
     parted = asked.reshape(len(COUNTS), *(len(block[axis]) for axis in COUNTED_AXES))
     order = [1 + COUNTED_AXES.index(axis) for axis in AXES if axis in COUNTED_AXES]
@@ -98,25 +98,25 @@ def padded(sets: int) -> int:
 
 
 def _tally(
-    rows: SweepSamples,
+    samples: SweepSamples,
     gates: NDArray[np.float64],
     array: ResponseArray,
     weights: NDArray[np.float64],
     block: Block,
     *,
-    by_answer: bool,
+    by_prediction: bool,
 ) -> NDArray[np.int32]:
-    """SweepSamples below each gate: gate x rule x class x outcome, the class being the answer's or the true one."""
+    """Samples below each gate: gate x rule x class x outcome, where the class is the predicted or the true one."""
     from aftermax.sph import _sweep_kernels
 
     powers, vetoes = (np.array(block[axis], dtype=np.float64) for axis in ("distance_power", "veto"))
-    bins = np.searchsorted(gates, rows.certainty, side="right")
+    bins = np.searchsorted(gates, samples.certainty, side="right")
     below = np.argsort(bins, kind="stable")[: np.count_nonzero(bins < len(gates))]
     sets = len(block["min_separation"]) * len(block["weight_power"])
     shape = (len(gates), len(powers), len(vetoes) + 1, sets, weights.shape[0], OUTCOMES)
     tally = np.zeros(shape, dtype=np.int32)
     arrays = (array.center, array.left, array.right)
-    chosen = (rows.logits[below], rows.codes[below], rows.softmax[below], bins[below])
-    _sweep_kernels.tally_answers(*chosen, by_answer, arrays, weights, powers, vetoes, tally)
+    chosen = (samples.logits[below], samples.codes[below], samples.softmax[below], bins[below])
+    _sweep_kernels.tally_predictions(*chosen, by_prediction, arrays, weights, powers, vetoes, tally)
     np.cumsum(tally, axis=0, out=tally)
     return np.ascontiguousarray(tally[:, :, :-1]).reshape(len(gates), -1, *shape[4:])

@@ -1,8 +1,8 @@
 """The compiled inner loops of the sweep. Importing this module imports numba, so it is imported on first use.
 
 Scores are summed as W^p M^p, with all sets of weights side by side in memory; ``kernels.pooled_score`` sums (W M)^p.
-The two differ by rounding. Where two classes come closer than that, the latter decides, so that every answer is the one
-that SPHClassifier gives.
+The two differ by rounding. Where two classes come closer than that, the latter decides, so that every prediction is the
+one that SPHClassifier gives.
 """
 
 import numpy as np
@@ -10,25 +10,25 @@ import numpy as np
 from aftermax._utils.compiled import compiled
 from aftermax.sph._kernels import ROUNDING, distance, sharpened
 
-SAME, WIN, LOSS = 0, 1, 2  # of a row that pooling answers: as right as softmax, right where it is wrong, the reverse
+SAME, WIN, LOSS = 0, 1, 2  # of a pooled sample: as right as softmax, right where it is wrong, the reverse
 
-# With such powers and distances, and sums above that, nothing overflows or vanishes; the others are left to the letter.
+# With such powers and distances, and sums above that, nothing overflows or underflows; the others are summed exactly.
 SMALLEST_POWER, LARGEST_POWER = 0.5, 8.0
 LARGEST_DISTANCE = 1e12
 SMALLEST_SUM = 1e-200
 
 
 @compiled
-def tally_answers(logits, codes, tops, bins, by_answer, array, weights, powers, vetoes, tally):
-    """Answer every row under every pooling rule, and count what comes of it.
+def tally_predictions(logits, codes, softmax, bins, by_prediction, array, weights, powers, vetoes, tally):
+    """Predict every sample under every pooling rule, and count the outcomes.
 
-    A rule is a power p, a veto v (a distance and a count of flags) and a set of weights a. ``weights`` lie as class x
-    unit x a, so that the innermost loops run over sets; those beyond the tally's are there to fill up. Counted in
-    ``tally[bin, p, v, a, class, outcome]``; the class is the answer's (``by_answer``) or the true one. Rows without an
-    answer are not counted.
+    A rule is a power p, a veto v (a distance and a count of flags) and a set of weights a. ``weights`` are class x unit
+    x a, so that the innermost loops run over sets; those beyond the tally's are padding. The counts are in
+    ``tally[bin, p, v, a, class, outcome]``; the class is the predicted (``by_prediction``) or the true one. Samples
+    without a prediction are not counted.
 
-    Most vetoes change few answers. So ``tally`` has one place more for v: the last is without any veto, and the others
-    are filled with the difference from that.
+    Most vetoes change few predictions. So ``tally`` has one more v, the last, without any veto, and the others are
+    filled with the difference from that.
     """
     size, sets, unvetoed = logits.shape[1], tally.shape[3], vetoes.shape[0]
     distances = np.empty((size, size))
@@ -38,48 +38,48 @@ def tally_answers(logits, codes, tops, bins, by_answer, array, weights, powers, 
     scores = np.empty((size, weights.shape[2]))
     free = np.empty(weights.shape[2], dtype=np.int64)
     close = np.empty(weights.shape[2], dtype=np.bool_)
-    possible = can_answer(weights)
+    possible = can_be_predicted(weights)
     farthest = largest_response(array)
     raised_weights = raise_weights(weights, powers)
     for n in range(logits.shape[0]):
         measure(logits[n], array, vetoes, distances, vetoed, strikes, struck)
         too_far = max(-logits[n].min(), logits[n].max()) > farthest
-        softmax_right = tops[n] == codes[n]
+        softmax_right = softmax[n] == codes[n]
         for p in range(powers.shape[0]):
-            by_the_letter = too_far or powers[p] < SMALLEST_POWER or powers[p] > LARGEST_POWER
-            if not by_the_letter:
+            exactly = too_far or powers[p] < SMALLEST_POWER or powers[p] > LARGEST_POWER
+            if not exactly:
                 score_classes(distances, raised_weights[p], possible, powers[p], scores)
                 nearest_classes(scores, free, close)
             counts = tally[bins[n], p]
             for a in range(sets):
-                if by_the_letter or close[a]:
-                    free[a] = nearest_by_the_letter(distances, weights, a, powers[p], vetoed[unvetoed], possible)
-                count(counts[unvetoed, a], free[a], 1, codes[n], softmax_right, by_answer)
+                if exactly or close[a]:
+                    free[a] = nearest_exactly(distances, weights, a, powers[p], vetoed[unvetoed], possible)
+                count(counts[unvetoed, a], free[a], 1, codes[n], softmax_right, by_prediction)
                 for place in range(struck[free[a]] if free[a] >= 0 else 0):
                     v = strikes[free[a], place]
-                    answer = -2 if by_the_letter else nearest_unvetoed(scores, a, vetoed[v])
-                    if answer == -2:
-                        answer = nearest_by_the_letter(distances, weights, a, powers[p], vetoed[v], possible)
-                    count(counts[v, a], free[a], -1, codes[n], softmax_right, by_answer)
-                    count(counts[v, a], answer, 1, codes[n], softmax_right, by_answer)
+                    prediction = -2 if exactly else nearest_unvetoed(scores, a, vetoed[v])
+                    if prediction == -2:
+                        prediction = nearest_exactly(distances, weights, a, powers[p], vetoed[v], possible)
+                    count(counts[v, a], free[a], -1, codes[n], softmax_right, by_prediction)
+                    count(counts[v, a], prediction, 1, codes[n], softmax_right, by_prediction)
     tally[:, :, :unvetoed] += tally[:, :, unvetoed:]
 
 
 @compiled
-def count(counts, answer, step, code, softmax_right, by_answer):
-    """Count a row's outcome, if it has an answer."""
-    if answer >= 0:
-        right = answer == code
+def count(counts, prediction, step, code, softmax_right, by_prediction):
+    """Count a sample's outcome, if it has an prediction."""
+    if prediction >= 0:
+        right = prediction == code
         outcome = SAME if right == softmax_right else WIN if right else LOSS
-        counts[answer if by_answer else code, outcome] += step
+        counts[prediction if by_prediction else code, outcome] += step
 
 
 @compiled
-def sum_trusted(by_class, by_answer, uncertain, min_gains, out):
-    """Of every rule, gate and ``min_gain``: wins, losses and pooled rows of the trusted classes, and their number.
+def sum_trusted(by_class, by_prediction, uncertain, min_gains, out):
+    """Of every rule, gate and ``min_gain``: wins, losses and pooled samples of the trusted classes, and their number.
 
-    The tallies are gate x rule x class x outcome, summed up to each gate; ``uncertain`` is the number of rows of each
-    class below each gate, and ``out`` is 4 x gate x rule x gain.
+    The tallies are gate x rule x class x outcome, summed up to each gate; ``uncertain`` is the number of samples
+    of each class below each gate, and ``out`` is 4 x gate x rule x gain.
     """
     for gate in range(by_class.shape[0]):
         for rule in range(by_class.shape[1]):
@@ -91,9 +91,9 @@ def sum_trusted(by_class, by_answer, uncertain, min_gains, out):
                 gain = better / uncertain[gate, k]
                 for g in range(min_gains.shape[0]):
                     if gain > min_gains[g]:
-                        out[0, gate, rule, g] += by_answer[gate, rule, k, WIN]
-                        out[1, gate, rule, g] += by_answer[gate, rule, k, LOSS]
-                        out[2, gate, rule, g] += by_answer[gate, rule, k].sum()
+                        out[0, gate, rule, g] += by_prediction[gate, rule, k, WIN]
+                        out[1, gate, rule, g] += by_prediction[gate, rule, k, LOSS]
+                        out[2, gate, rule, g] += by_prediction[gate, rule, k].sum()
                         out[3, gate, rule, g] += 1
 
 
@@ -110,7 +110,7 @@ def raise_weights(weights, powers):
 
 
 @compiled
-def can_answer(weights):
+def can_be_predicted(weights):
     """Which classes have a weight at all, by set: class x a."""
     out = np.zeros((weights.shape[0], weights.shape[2]), dtype=np.bool_)
     for i in range(weights.shape[0]):
@@ -127,7 +127,7 @@ def largest_response(array):
     size, spread = 0.0, np.inf
     for i in range(center.shape[0]):
         for j in range(center.shape[0]):
-            if center[i, j] == center[i, j]:  # not a class without rows
+            if center[i, j] == center[i, j]:  # not a class without samples
                 size = max(size, abs(center[i, j]))
                 spread = min(spread, left[i, j], right[i, j])
     return LARGEST_DISTANCE * spread - size
@@ -135,7 +135,7 @@ def largest_response(array):
 
 @compiled
 def measure(sample, array, vetoes, distances, vetoed, strikes, struck):
-    """A row's distances M from every class, and which vetoes strike out which classes.
+    """A sample's distances M from every class, and which vetoes strike out which classes.
 
     Class i is struck by ``struck[i]`` vetoes, the first ones in ``strikes[i]``.
     """
@@ -158,7 +158,7 @@ def measure(sample, array, vetoes, distances, vetoed, strikes, struck):
 
 @compiled
 def score_classes(distances, raised_weights, possible, power, scores):
-    """Every class's pooled score under every set of weights; inf for a class that cannot be the answer."""
+    """Every class's pooled score under every set of weights; inf for a class that cannot be the prediction."""
     for i in range(scores.shape[0]):
         scores[i] = 0.0
         for j in range(scores.shape[0]):
@@ -171,11 +171,11 @@ def score_classes(distances, raised_weights, possible, power, scores):
 
 
 @compiled
-def nearest_classes(scores, answers, close):
+def nearest_classes(scores, predictions, close):
     """For every set of weights the class with the least score, -1 if none, and whether another is too close to it."""
     best = np.full(scores.shape[1], np.inf)
     second = np.full(scores.shape[1], np.inf)
-    answers[:] = -1
+    predictions[:] = -1
     for i in range(scores.shape[0]):
         for a in range(scores.shape[1]):
             score = scores[i, a]
@@ -183,7 +183,7 @@ def nearest_classes(scores, answers, close):
             loser = best[a] if better else score
             second[a] = loser if loser < second[a] else second[a]
             best[a] = score if better else best[a]
-            answers[a] = i if better else answers[a]
+            predictions[a] = i if better else predictions[a]
     for a in range(scores.shape[1]):
         close[a] = second[a] < np.inf and second[a] <= best[a] * ROUNDING + SMALLEST_SUM
 
@@ -191,7 +191,7 @@ def nearest_classes(scores, answers, close):
 @compiled
 def nearest_unvetoed(scores, a, vetoed):
     """As ``nearest_classes`` for one set of weights, among the classes that are not vetoed; -2 if two are too close."""
-    answer = -1
+    prediction = -1
     best = np.inf
     second = np.inf
     for i in range(scores.shape[0]):
@@ -200,16 +200,16 @@ def nearest_unvetoed(scores, a, vetoed):
         if scores[i, a] < best:
             second = best
             best = scores[i, a]
-            answer = i
+            prediction = i
         elif scores[i, a] < second:
             second = scores[i, a]
-    return -2 if second < np.inf and second <= best * ROUNDING + SMALLEST_SUM else answer
+    return -2 if second < np.inf and second <= best * ROUNDING + SMALLEST_SUM else prediction
 
 
 @compiled
-def nearest_by_the_letter(distances, weights, a, power, vetoed, possible):
+def nearest_exactly(distances, weights, a, power, vetoed, possible):
     """The class with the least score, the first of equals, -1 if none; scores are summed as in ``pooled_score``."""
-    answer = -1
+    prediction = -1
     best = np.inf
     for i in range(distances.shape[0]):
         if vetoed[i] or not possible[i, a]:
@@ -218,7 +218,7 @@ def nearest_by_the_letter(distances, weights, a, power, vetoed, possible):
         for j in range(distances.shape[0] if power > 0.0 else 0):
             if weights[i, j, a] > 0.0:
                 total += sharpened(weights[i, j, a] * distances[i, j], power)
-        if answer < 0 or total < best:
+        if prediction < 0 or total < best:
             best = total
-            answer = i
-    return answer
+            prediction = i
+    return prediction

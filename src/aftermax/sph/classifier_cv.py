@@ -103,7 +103,7 @@ class SPHClassifierCV(HeadEstimator):
     0.9
     >>> softmax_error = np.mean(logits[300:].argmax(axis=1) != labels[300:])
     >>> error = 1 - head.score(logits[300:], labels[300:])
-    >>> float(round(1 - error / softmax_error, 2))  # one error in five is gone, on new rows too
+    >>> float(round(1 - error / softmax_error, 2))  # one error in five is gone, on new samples too
     0.21
     """
 

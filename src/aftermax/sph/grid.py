@@ -1,4 +1,4 @@
-"""Grids of SPH's settings: what to try."""
+"""Grids of SPH's hyperparameters."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CERTAINTIES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 
 
 def default_grid() -> list[dict[str, list[Any]]]:
-    """The settings that :func:`~aftermax.sweep` and :class:`~aftermax.SPHClassifierCV` try if not told otherwise.
+    """The grid that :func:`~aftermax.sweep` and :class:`~aftermax.SPHClassifierCV` use by default.
 
-    107,640 sets: eight certainties from 0.5 to 1, each with three windows (all rows, the rows below it, and from 0.3
-    below to 0.2 above), and every combination of mean or median, separations 0 to 2, weight powers 0 to 2, no veto or
-    2 to 5 spreads by 1 to 3 units, gains -0.05 to 0.1 and distance powers 1, 2 and 4. A list of dicts, to be changed at
-    will.
+    107,640 combinations: eight certainties from 0.5 to 1, each with three windows (all samples, the samples below it,
+    and from 0.3 below to 0.2 above), and every combination of mean or median, separations 0 to 2, weight
+    powers 0 to 2, no veto or 2 to 5 spreads by 1 to 3 units, gains -0.05 to 0.1 and distance powers 1, 2 and 4. A list
+    of dicts, which you may change.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def default_grid() -> list[dict[str, list[Any]]]:
 
 # ---- a grid, made ready ----------------------------------------------------------------------------------------------
 
-# The axes along which settings vary. A window is (window_low, window_high), a veto (veto_distance, veto_count).
+# The axes along which hyperparameters vary. A window is (window_low, window_high), a veto (veto_distance, veto_count).
 AXES = ("certainty", "window", "center", "min_separation", "weight_power", "veto", "min_gain", "distance_power")
 PAIRS = {"window": ("window_low", "window_high"), "veto": ("veto_distance", "veto_count")}
 
@@ -60,7 +60,7 @@ Block = dict[str, list[Any]]
 
 
 def grid_blocks(grid: Grid) -> list[Block]:
-    """The grid, checked, with settings that are not named at their defaults; without a veto its count is no matter."""
+    """The grid, checked, with defaults for what it does not name; without a veto, ``veto_count`` is not varied."""
     if not isinstance(grid, Mapping | list | tuple):
         raise TypeError(f"grid={grid!r} is no grid: pass a dict of hyperparameters and values, or a list of them.")
     parts = [grid] if isinstance(grid, Mapping) else list(grid)
@@ -113,7 +113,7 @@ def block_shape(block: Block) -> tuple[int, ...]:
 
 
 def grid_columns(blocks: list[Block]) -> dict[str, NDArray[Any]]:
-    """One column for each setting, one row for each combination, block by block; the last axis varies fastest."""
+    """A column for each hyperparameter and a row for each combination, by blocks; the last axis varies fastest."""
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in HYPERPARAMETERS}
     for block in blocks:
         shape = block_shape(block)
@@ -126,9 +126,9 @@ def grid_columns(blocks: list[Block]) -> dict[str, NDArray[Any]]:
 
 
 def departures(columns: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """How many settings of each set are away from their defaults: the fewer, the plainer; softmax has -1.
+    """How many hyperparameters of each combination are away from their defaults; softmax has -1.
 
-    A window counts once, and so does a veto. The certainty is no mechanism of its own, but 0 is plain softmax.
+    A window counts once, and so does a veto. The certainty does not count, but a certainty of 0 is plain softmax.
     """
     away = np.zeros(len(columns["certainty"]), dtype=np.int64)
     for axis in AXES[1:]:

@@ -1,4 +1,4 @@
-"""The response array: how each response unit answers to each class. The paper's D."""
+"""The response array: how each response unit responds to each class. The paper's D."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax._utils.labels import encode_labels, warn_if_misaligned
+from aftermax._utils.labelled_samples import labelled_samples
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.threads import over_ranges
-from aftermax._utils.validation import as_logits, check_center, check_window, compute_ready
+from aftermax._utils.validation import as_logits, compute_ready
+from aftermax.sph.hyperparameters import check_center, check_window
 
 UNITS_PER_RANGE = 16
 CLASSES_PER_RANGE = 4
@@ -22,18 +23,18 @@ SPREAD_FLOOR = 1e-6
 class ResponseArray:
     """K x K distributions: row i is the true class, column j the response unit.
 
-    Each is an asymmetric Gaussian: a center, and a spread of its own on either side. A class without validation rows
-    has NaN in its row.
+    Each is an asymmetric Gaussian: a center, and a spread of its own on either side. A class without validation
+    samples has NaN in its row.
 
-    The array is built on raw responses. Adding one constant to all logits moves it and changes nothing; adding a
-    constant of its own to each row (as taking the log of softmax does) gives another array.
+    The array is built on raw responses. Adding one constant to all logits shifts it and changes no prediction;
+    adding another constant to each sample (as taking the log of softmax does) gives another array.
 
     Attributes
     ----------
     center, left, right : ndarray of shape (K, K)
         Mean or median, and the spreads below and above it.
     counts : ndarray of shape (K,)
-        How many validation rows described each class.
+        The number of validation samples that each class was fitted on.
     classes : ndarray of shape (K,)
         The class of each row and column.
 
@@ -70,33 +71,31 @@ class ResponseArray:
         window_high: float = 1.0,
         classes: ArrayLike | None = None,
     ) -> ResponseArray:
-        """Describe how each unit responds to each class.
+        """Fit a distribution to how each unit responds to each class.
 
         Parameters
         ----------
-        logits : array-like of shape (n_rows, K)
-            What the model says before softmax, on rows it was not trained on.
-        labels : array-like of shape (n_rows,)
+        logits : array-like of shape (n_samples, n_classes)
+            The model's outputs before softmax, for samples that it was not trained on.
+        labels : array-like of shape (n_samples,)
             The true classes.
         center : {"mean", "median"}, default="mean"
         window_low, window_high : float, default=0.0 and 1.0
-            Only rows whose certainty (largest softmax score) is in this window are used. A class with fewer than two
-            such rows uses all of its rows.
+            Only samples whose certainty (largest softmax score) is in this window are used. A class with fewer than two
+            such samples uses all of its samples.
         classes : array-like of shape (K,), default=None
             The class of each column; see :class:`~aftermax.SPHClassifier`.
         """
         check_center(center)
         check_window(window_low, window_high)
-        checked = compute_ready(as_logits(logits))
-        names, codes = encode_labels(labels, checked.shape, classes, getattr(logits, "columns", None))
-        warn_if_misaligned(checked, codes, names)
-        return fit_response_array(checked, codes, names, softmax_certainty(checked), center, window_low, window_high)
+        samples = labelled_samples(logits, labels, classes)
+        return fit_response_array(*samples, softmax_certainty(samples.logits), center, window_low, window_high)
 
     def distances(self, logits: ArrayLike) -> NDArray[np.float64]:
-        """M: how many spreads lie between each response and each center, as an array of shape (n_rows, K, K).
+        """M: how many spreads lie between each response and each center, as an array of shape (n_samples, K, K).
 
-        Entry [n, i, j] is the distance of row n's response j from class i's center, in units of the spread on its side.
-        The array is large; :class:`~aftermax.SPHClassifier` does its work without it.
+        Entry [n, i, j] is the distance of sample n's response j from class i's center, in units of the spread on its
+        side. The array is large; :class:`~aftermax.SPHClassifier` does not need it.
         """
         checked = as_logits(logits)
         if checked.shape[1] != len(self.classes):
@@ -108,10 +107,10 @@ class ResponseArray:
         return np.asarray(np.abs(gap) / np.where(gap > 0, self.right, self.left))
 
     def separation(self) -> NDArray[np.float64]:
-        """f: how far unit j holds class i apart from the other classes, as an array of shape (K, K).
+        """f: how far unit j separates class i from the other classes, as an array of shape (K, K).
 
-        The median, over the other classes with rows, of the distance between the centers in units of the mean of the
-        two spreads that face each other. NaN for a class without rows.
+        The median, over the other classes with samples, of the distance between the centers in units of the mean of the
+        two spreads that face each other. NaN for a class without samples.
         """
         return self._separation(len(self.classes))
 
@@ -138,16 +137,16 @@ class ResponseArray:
         names = [str(name) for name in self.classes[:shown]]
         width = max(5, *map(len, names))
         lines = [
-            f"ResponseArray: {size} classes x {size} units, described by {self.counts.sum()} rows",
-            f"  {'class':>{width}}  {'rows':>6}  response of its own unit  apart by",
+            f"ResponseArray: {size} classes x {size} units, fitted on {self.counts.sum()} samples",
+            f"  {'class':>{width}}  {'samples':>7}  response of its own unit  separation",
         ]
-        apart = self._separation(shown)
+        separation = self._separation(shown)
         for i, name in enumerate(names):
             if self.counts[i]:
                 home = f"{self.center[i, i]:.3g} (-{self.left[i, i]:.2g} +{self.right[i, i]:.2g})"
-                lines.append(f"  {name:>{width}}  {self.counts[i]:>6}  {home:>24}  {apart[i, i]:.3g} spreads")
+                lines.append(f"  {name:>{width}}  {self.counts[i]:>7}  {home:>24}  {separation[i, i]:.3g} spreads")
             else:
-                lines.append(f"  {name:>{width}}  {0:>6}  {'unknown':>24}")
+                lines.append(f"  {name:>{width}}  {0:>7}  {'unknown':>24}")
         if shown < size:
             lines.append(f"  and {size - shown} more")
         return "\n".join(lines)
@@ -166,12 +165,12 @@ def fit_response_array(
     from aftermax.sph import _kernels
 
     size = logits.shape[1]
-    rows, counts = _window_rows(codes, certainty, size, window_low, window_high)
+    samples, counts = _samples_in_window(codes, certainty, size, window_low, window_high)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     middle, left, right = np.empty((3, size, size))
 
     def work(first: int, last: int) -> None:
-        _kernels.describe_classes(logits, rows, offsets, center == "median", first, last, middle, left, right)
+        _kernels.fit_classes(logits, samples, offsets, center == "median", first, last, middle, left, right)
 
     over_ranges(work, size, CLASSES_PER_RANGE)
     floor = _spread_floor(logits)
@@ -191,15 +190,15 @@ def _row_medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return upper if values.shape[1] % 2 else (values[:, :half].max(axis=1) + upper) / 2
 
 
-def _window_rows(
+def _samples_in_window(
     codes: NDArray[np.int64], certainty: NDArray[np.float64], size: int, low: float, high: float
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Rows that describe the classes, class by class, and how many each class has."""
+    """The samples that each class is fitted on, class by class, and how many each has."""
     inside = (low <= certainty) & (certainty <= high)
     too_few = np.bincount(codes[inside], minlength=size) < 2
-    rows = np.flatnonzero(inside | too_few[codes])
-    rows = rows[np.argsort(codes[rows], kind="stable")]
-    return rows, np.bincount(codes[rows], minlength=size)
+    samples = np.flatnonzero(inside | too_few[codes])
+    samples = samples[np.argsort(codes[samples], kind="stable")]
+    return samples, np.bincount(codes[samples], minlength=size)
 
 
 def _spread_floor(logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -207,9 +206,9 @@ def _spread_floor(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     from aftermax.sph import _kernels
 
     deviation = np.empty(logits.shape[1])
-    rows = np.arange(len(logits))
+    samples = np.arange(len(logits))
     over_ranges(
-        lambda first, last: _kernels.unit_deviations(logits, rows, first, last, deviation),
+        lambda first, last: _kernels.unit_deviations(logits, samples, first, last, deviation),
         len(deviation),
         UNITS_PER_RANGE,
     )

@@ -1,8 +1,8 @@
-"""Every combination of SPH's settings at once, by reuse.
+"""Every combination of SPH's hyperparameters at once.
 
-Distances depend on the window and the center alone; pooling's answers on these, the weights, the power and the veto;
-and once the rows are counted by answer and by certainty, every certainty and every ``min_gain`` follow from running
-sums. So the rows are gone through once for each window and center, and the rest is counting.
+Distances depend on the window and the center alone; pooled predictions on these, the weights, the power and the veto;
+and once the samples are counted by prediction and by certainty, every certainty and every ``min_gain`` follow from
+cumulative sums. So there is one pass over the samples for each window and center, and the rest is counting.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax._utils.labels import encode_labels, label_codes, warn_if_misaligned
+from aftermax._utils.labelled_samples import labelled_samples
+from aftermax._utils.labels import label_codes, warn_if_misaligned
 from aftermax._utils.paired_tests import relative_gain
 from aftermax._utils.progress import Progress
 from aftermax._utils.validation import as_logits, compute_ready
@@ -24,9 +25,9 @@ from aftermax.sph.grid import AXES, Block, Grid, block_shape, default_grid, grid
 
 # How many counters a task may have: a few arrays of them, at four or eight bytes each.
 MOST_COUNTERS = 2**22
-# And how many numbers its weights may take, with all that is made on the way to them.
+# And how many numbers its weights may take, intermediate arrays included.
 MOST_WEIGHTS = 2**24
-# More sets than this, and the columns alone fill the memory of most machines.
+# With more combinations than this, the columns alone fill the memory of most machines.
 MOST_SETS = 10**8
 
 
@@ -41,36 +42,37 @@ def sweep(
     n_jobs: int | None = -1,
     progress: bool | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Fit :class:`~aftermax.SPHClassifier` under every combination of settings, and evaluate each.
+    """Fit :class:`~aftermax.SPHClassifier` with every combination of hyperparameters, and evaluate each.
 
     The results are those of fitting and evaluating one by one, thousands of times faster.
 
     Parameters
     ----------
-    logits : array-like of shape (n_rows, K)
-        What the model says before softmax, on the rows to fit on.
-    labels : array-like of shape (n_rows,)
+    logits : array-like of shape (n_samples, n_classes)
+        The model's outputs before softmax, for the samples to fit on.
+    labels : array-like of shape (n_samples,)
         Their true classes.
     grid : dict or list of dicts, default=None
-        Values to try for each setting: every combination of a dict's values, for each dict. Settings that are not
+        Values to try for each hyperparameter: every combination of a dict's values, for each dict. Those that are not
         named keep their defaults. If None, :func:`~aftermax.default_grid`.
-    eval_logits, eval_labels : array-like of shapes (n_eval_rows, K) and (n_eval_rows,), default=None
-        The rows to evaluate on. If None, those that were fitted on, which flatters.
+    eval_logits, eval_labels : array-like of shapes (n_eval_samples, n_classes) and (n_eval_samples,), default=None
+        The samples to evaluate on. If None, those that were fitted on, which is optimistic.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     n_jobs : int, default=-1
-        How many tasks to work on side by side, as in joblib; -1 for one on each core. Threads, unless joblib is told
-        otherwise with ``joblib.parallel_config``.
+        Number of parallel tasks, as in joblib; -1 for one on each core. They are threads, unless you choose another
+        backend with ``joblib.parallel_config``.
     progress : bool, default=None
         Whether to show a progress bar. If None, on a terminal, after two seconds.
 
     Returns
     -------
     dict of ndarrays
-        A column for each setting, and: ``accuracy``; ``gain``, the relative reduction of softmax's error (0.1 is one
-        error in ten); ``wins`` and ``losses``, the rows that SPH gets right and softmax wrong, and the reverse;
-        ``pooled``, the share of rows with pooling's answer; ``trusted``, the number of trusted classes. One row for
-        each combination; ``veto_count`` is not varied where the veto is off. pandas and polars take it as it is.
+        A column for each hyperparameter, and: ``accuracy``; ``gain``, the relative reduction of softmax's error (0.1 is
+        one error in ten); ``wins`` and ``losses``, the samples that SPH gets right and softmax wrong, and the reverse;
+        ``pooled``, the share of samples with pooling's prediction; ``trusted``, the number of trusted classes. One row
+        for each combination; ``veto_count`` is not varied where the veto is off. pandas and polars accept it as it
+        is.
 
     Examples
     --------
@@ -85,17 +87,15 @@ def sweep(
     array([ 0,  0, 10, 11, 14, 18])
     """
     blocks = grid_blocks(default_grid() if grid is None else grid)
-    ready = compute_ready(as_logits(logits))
-    names, codes = encode_labels(labels, ready.shape, classes, getattr(logits, "columns", None))
-    warn_if_misaligned(ready, codes, names)
-    fitted = evaluated = SweepSamples.of(ready, codes)
+    checked, codes, names = labelled_samples(logits, labels, classes)
+    fitted = evaluated = SweepSamples.of(checked, codes)
     if eval_logits is not None or eval_labels is not None:
-        evaluated = _rows_to_evaluate(eval_logits, eval_labels, names, getattr(logits, "columns", None))
+        evaluated = _samples_to_evaluate(eval_logits, eval_labels, names, getattr(logits, "columns", None))
     [counts] = sweep_splits([(fitted, evaluated)], 1, len(names), blocks, n_jobs, progress)
     return grid_columns(blocks) | _scores(counts, evaluated)
 
 
-def _rows_to_evaluate(
+def _samples_to_evaluate(
     logits: ArrayLike | None, labels: ArrayLike | None, names: NDArray[Any], headings: Iterable[Any] | None
 ) -> SweepSamples:
     if logits is None or labels is None:
@@ -121,13 +121,13 @@ def _rows_to_evaluate(
 def _scores(counts: NDArray[np.int64], evaluated: SweepSamples) -> dict[str, NDArray[Any]]:
     """The columns of results."""
     wins, losses, pooled, trusted = counts
-    rows, errors = len(evaluated.codes), evaluated.errors
+    n_samples, errors = len(evaluated.codes), evaluated.errors
     return {
-        "accuracy": (rows - errors + wins - losses) / rows,
+        "accuracy": (n_samples - errors + wins - losses) / n_samples,
         "gain": relative_gain(wins, losses, errors),
         "wins": wins,
         "losses": losses,
-        "pooled": pooled / rows,
+        "pooled": pooled / n_samples,
         "trusted": trusted,
     }
 
@@ -151,13 +151,15 @@ def sweep_splits(
     progress: bool | None,
     what: str = "sweep",
 ) -> Iterator[NDArray[np.int64]]:
-    """For each of a ``number`` of splits (rows to fit on, rows to evaluate on), the counts of all sets: 4 x sets.
+    """For each of a ``number`` of splits into fitted and evaluated samples, the counts of all combinations.
 
     Splits are taken only as they are needed: all of them at once may be more than memory holds.
     """
     sets = sum(math.prod(block_shape(block)) for block in blocks)
     if sets > MOST_SETS:
-        raise ValueError(f"grid has {sets:,} sets, more than the {MOST_SETS:,} that can be held: sweep parts of it.")
+        raise ValueError(
+            f"grid has {sets:,} combinations, more than the {MOST_SETS:,} that fit into memory: sweep parts of it."
+        )
     tasks = list(_tasks(blocks, size))
     calls = ([delayed(count_sets)(*split, task.block) for task in tasks] for split in splits)
     with Progress(what, number * len(tasks), progress) as bar:

@@ -1,4 +1,4 @@
-"""From scores to probabilities: one temperature, fitted on validation, and an argmax that never disagrees."""
+"""From pooled scores to probabilities, by a temperature."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,29 +12,29 @@ SMALLEST_EXPONENT = 700.0
 
 
 def score_probabilities(
-    scores: NDArray[np.float64], answers: NDArray[np.int64], temperature: float
+    scores: NDArray[np.float64], predictions: NDArray[np.int64], temperature: float
 ) -> NDArray[np.float64]:
-    """Probabilities proportional to exp(-score / temperature); no class is likelier than the answer.
+    """Probabilities proportional to exp(-score / temperature); no class is likelier than the predicted one.
 
-    A vetoed class keeps its own score, raised to the answer's if it was lower: the veto settles the answer, and makes
-    no class impossible. A class with an infinite score has probability 0.
+    A vetoed class keeps its own score, raised to the predicted one's if it was lower: the veto decides the prediction,
+    and makes no class impossible. A class with an infinite score has probability 0.
     """
     with np.errstate(over="ignore"):
-        exponents = -_beyond_answer(scores, answers) / temperature
+        exponents = -_beyond_prediction(scores, predictions) / temperature
     return normalised_exp(exponents)
 
 
-def fit_temperature(scores: NDArray[np.float64], answers: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
-    """The temperature with the least log-loss of ``codes``, the true classes, under :func:`score_probabilities`.
+def fit_temperature(scores: NDArray[np.float64], predictions: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
+    """The temperature with the least log loss of ``codes``, the true classes, under :func:`score_probabilities`.
 
-    As in Platt scaling the truth is given a weight of (n + 1) / (n + 2), the rest spread evenly over the classes, so
-    that a few rows without a mistake do not make for certainty. Rows whose true class has no score say nothing; with
-    nothing to learn from, the temperature is 1.
+    The targets are smoothed as in Platt scaling: the true class has (n + 1) / (n + 2), the rest is spread evenly, so
+    that a few samples without an error do not give certainty. Samples whose true class has no score are left out; with
+    none left, the temperature is 1.
     """
     from scipy.optimize import brentq
 
-    told = np.isfinite(scores[np.arange(len(codes)), codes])
-    beyond, codes = _beyond_answer(scores, answers)[told], codes[told]
+    scored = np.isfinite(scores[np.arange(len(codes)), codes])
+    beyond, codes = _beyond_prediction(scores, predictions)[scored], codes[scored]
     nearest = np.partition(beyond, 1, axis=1)[:, 1] if len(codes) else np.empty(0)
     nearest = nearest[np.isfinite(nearest) & (nearest > 0)]
     if len(nearest) == 0:
@@ -46,7 +46,7 @@ def fit_temperature(scores: NDArray[np.float64], answers: NDArray[np.int64], cod
     target = (1 - smoothing) * truth + smoothing * even
 
     def slope(log_temperature: float) -> float:
-        """Of the log-loss, by 1 / temperature: the score of the truth less the expected score."""
+        """Derivative of the log loss by 1 / temperature: the score of the true class less the expected score."""
         with np.errstate(over="ignore"):
             exponents = np.maximum(beyond * -np.exp(-log_temperature), -SMALLEST_EXPONENT)
         weights = possible * np.exp(exponents)
@@ -66,7 +66,7 @@ def fit_temperature(scores: NDArray[np.float64], answers: NDArray[np.int64], cod
     return float(np.exp(brentq(slope, low, high, xtol=1e-6) if low < high else low))
 
 
-def _beyond_answer(scores: NDArray[np.float64], answers: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How far each class's score lies beyond that of the answer, at least 0."""
-    best = scores[np.arange(len(answers)), answers][:, None]
+def _beyond_prediction(scores: NDArray[np.float64], predictions: NDArray[np.int64]) -> NDArray[np.float64]:
+    """By how much each class's score exceeds that of the predicted class, at least 0."""
+    best = scores[np.arange(len(predictions)), predictions][:, None]
     return np.subtract(scores, best, out=np.zeros_like(scores), where=scores > best)

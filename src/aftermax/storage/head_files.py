@@ -27,7 +27,7 @@ SCORES = "scores"  # an optional field that the command writes
 
 
 def save(head: Head, path: str | os.PathLike[str]) -> None:
-    """Save a fitted head to a file, from which :func:`load` makes a head with the same answers.
+    """Save a fitted head to a file, from which :func:`load` restores it.
 
     The file holds plain arrays and JSON; ``numpy.load(path)`` shows the arrays. It is written whole or not at all, and
     the same head always gives the same bytes.
@@ -41,9 +41,9 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    Everything that answers and everything that reports on the head is saved. What is not: ``held_out_``, as it speaks
-    of your rows; ``cv_results_`` and ``best_index_`` of SPHClassifierCV, as the table may be larger than the head a
-    thousand times; and a RandomState, which is None in the loaded head: either draws anew with each fit.
+    Everything that predicts and everything that reports on the head is saved. What is not: ``held_out_``, as it is
+    about your samples; ``cv_results_`` and ``best_index_`` of SPHClassifierCV, as the table may be a thousand times
+    larger than the head; and a RandomState, which is None in the loaded head.
 
     Examples
     --------
@@ -64,9 +64,9 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Head:
     """Load a head that :func:`save` or ``aftermax fit`` wrote.
 
-    It is of the same class, fitted, and gives the same answers and probabilities. Everything in the file is checked
-    before it is used, and nothing in it is ever executed: a file from someone else can do no harm. (Whether its answers
-    are good is another matter.)
+    It is of the same class, fitted, and gives the same predictions and probabilities. Everything in the file is checked
+    before it is used, and nothing in it is ever executed: a file from someone else can do no harm. (Whether its
+    predictions are good is another matter.)
 
     Parameters
     ----------
