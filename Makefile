@@ -12,7 +12,7 @@ DATA ?=
 SCORES ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all lint bench vmnist recipes choosing shift money docs clean
+.PHONY: demo test test-all test-minimum lint bench vmnist recipes choosing shift money docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -21,9 +21,18 @@ demo: .venv/demo.installed
 test: .venv/dev.installed
 	$(PYTEST)
 
-# With the slow tests, which CI has no time for.
+# Everything: browser, documentation, every bridge, the experiments' slow tests. CI runs this.
 test-all: .venv/dev.installed
 	$(PYTEST) -m "slow or not slow"
+
+# The core, the command and the plots with the lowest versions that pyproject.toml allows.
+MINIMUM := tests/test_frozen.py tests/sph tests/residual tests/auto tests/audit tests/posthoc tests/storage tests/utils \
+	tests/plots tests/scorefiles tests/cli
+test-minimum:
+	$(PYTHON) -m venv --clear .venv-minimum
+	.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-minimum.txt \
+		--editable ".[cli,plots]" hypothesis pandas pytest pytest-xdist
+	.venv-minimum/bin/python -m pytest --numprocesses logical --dist loadfile -W ignore::DeprecationWarning $(MINIMUM)
 
 lint: .venv/dev.installed
 	$(BIN)/ruff check .
@@ -53,7 +62,7 @@ docs: .venv/dev.installed
 	@echo "build/site/index.html"
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-minimum .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:

@@ -1,4 +1,4 @@
-"""Rows to test on, and settings for the test tools."""
+"""Samples to test on, and settings of the test tools."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, max_exa
 settings.load_profile("repeatable")
 
 
-SLOWEST = ("test_docs", "test_vmnist", "test_sklearn_contract", "test_cli_predict", "test_auto")
+SLOWEST = ("test_docs", "test_vmnist", "test_sklearn_contract", "test_predict", "test_head")
 
 
 def pytest_collection_modifyitems(items):

@@ -86,6 +86,7 @@ def with_code(pages):
     return [page for page in pages if any(block.language in RUN for block in blocks_of(page.read_text()))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", with_code(PAGES), ids=lambda page: page.name)
 def test_the_code_on_a_page_runs_and_prints_what_is_shown(page, tmp_path):
     blocks = [block for block in blocks_of(page.read_text()) if block.language in RUN]
@@ -253,6 +254,7 @@ def site(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_a_warning_and_loads_nothing_from_other_hosts(site):
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > len(DOCS)
@@ -261,6 +263,7 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_other_hosts(si
         assert not re.findall(elsewhere, page.read_text()), page
 
 
+@pytest.mark.slow
 def test_tables_and_search_are_in_the_site(site):
     assert "probmetrics" in (site / "money.html").read_text()  # from results/money/methods.md
     assert "../results" not in (site / "money.html").read_text()

@@ -61,5 +61,5 @@ def test_it_draws_into_two_axes_and_refuses_anything_else(by_auto_head):
     assert display.axes_.tolist() == axes.tolist()
     with pytest.raises(ValueError, match="ax holds 1 Axes, and there are two panels: pass two"):
         by_auto_head.plot(ax=axes[0])
-    with pytest.raises(TypeError, match=r"takes an Audit, not AutoHead: pass what aftermax\.audit"):
+    with pytest.raises(TypeError, match=r"takes an Audit, not AutoHead: pass the result of aftermax\.audit"):
         AuditDisplay(AutoHead())

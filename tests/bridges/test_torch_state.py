@@ -90,7 +90,7 @@ def test_a_damaged_state_dict_is_refused_before_anything_is_loaded():
         "it is not a tensor of bytes": [content, torch.zeros(3), None],
         "Expecting value": [torch.zeros(0, dtype=torch.uint8)],
         "it is missing": [as_bytes(3)],
-        "it has fields missing or too many: 'width'": [as_bytes({k: v for k, v in content.items() if k != "width"})],
+        "it has missing or unknown fields: 'width'": [as_bytes({k: v for k, v in content.items() if k != "width"})],
         "its plan is for other constants": [as_bytes(content | {"plan": content["plan"] | {"kind": "softmax"}})],
         "its power is 'x'": [as_bytes(content | {"plan": content["plan"] | {"power": "x"}})],
         "its classes is not a list of 10": [as_bytes(content | {"classes": [1, 2]})],

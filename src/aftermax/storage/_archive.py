@@ -36,7 +36,7 @@ MAGIC = b"\x93NUMPY\x01\x00"
 DAMAGE = (ValueError, zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RecursionError, struct.error)
 END = struct.Struct("<4s4H2LH")  # the end record of a zip archive
 WRITTEN = "Pass a file that aftermax.save or 'aftermax fit' wrote."
-AGAIN = "Save the head again with aftermax.save, or copy the file again."
+AGAIN = "Save the head again (aftermax.save or 'aftermax fit'), or copy the file again."
 
 
 class ForeignError(ValueError):
