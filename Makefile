@@ -25,13 +25,13 @@ test: .venv/dev.installed
 test-all: .venv/dev.installed
 	$(PYTEST) -m "slow or not slow"
 
-# The core, the command and the plots with the lowest versions that pyproject.toml allows.
-MINIMUM := tests/test_frozen.py tests/sph tests/residual tests/auto tests/audit tests/posthoc tests/storage tests/utils \
-	tests/plots tests/scorefiles tests/cli
+# With the lowest versions that pyproject.toml allows; all but PyTorch, whose old builds are gigabytes, and Keras.
+MINIMUM := tests/sph tests/residual tests/auto tests/audit tests/posthoc tests/storage tests/utils \
+	tests/plots tests/scorefiles tests/cli --ignore tests/posthoc/test_model_response.py
 test-minimum:
 	$(PYTHON) -m venv --clear .venv-minimum
 	.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-minimum.txt \
-		--editable ".[cli,plots]" hypothesis pandas pytest pytest-xdist
+		--editable ".[cli,plots,onnx]" hypothesis lightgbm pandas polars pytest pytest-xdist
 	.venv-minimum/bin/python -m pytest --numprocesses logical --dist loadfile -W ignore::DeprecationWarning $(MINIMUM)
 
 lint: .venv/dev.installed

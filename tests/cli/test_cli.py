@@ -67,7 +67,7 @@ def test_help_is_fast():
     ("arguments", "words"),
     [
         (["audti"], "aftermax: No such command 'audti'"),
-        (["audit", "--htlm", "x"], "aftermax: No such option: --htlm"),
+        (["audit", "--htlm", "x"], "aftermax: No such option"),
         (["audit"], "aftermax: Missing argument 'SCORES'. See 'aftermax audit --help'."),
         (["fit", "scores.csv"], "aftermax: Missing option"),
         (["audit", "scores.csv", "--head", "svc"], "aftermax: Invalid value for '--head': 'svc' is not one of 'auto'"),

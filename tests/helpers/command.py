@@ -39,6 +39,7 @@ def run_here(*arguments, cwd=".", input="", check=False):
         mock.patch.object(sys.modules["__main__"], "__package__", None),  # or typer shows pytest's name
     ):
         warnings.simplefilter("default")
+        warnings.filterwarnings("ignore", "'click.", DeprecationWarning)  # what older versions of typer use
         try:
             main()
         except SystemExit as exited:
