@@ -227,7 +227,7 @@ def test_a_folder_that_is_not_there_is_not_made(heads, tmp_path):
 
 
 def test_what_is_too_large_is_not_saved(tmp_path, monkeypatch):
-    monkeypatch.setattr(_archive, "MOST_BYTES", 1000)
+    monkeypatch.setattr(_archive, "MAX_BYTES", 1000)
     with pytest.raises(ValueError, match="This head is too large to be saved: a head file has at most 1,000 bytes"):
         save(SPHClassifier().fit(*weak()), tmp_path / "head")
     assert not list(tmp_path.iterdir())

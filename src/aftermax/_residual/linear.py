@@ -14,7 +14,7 @@ from aftermax._utils.softmax import log_losses
 PENALTIES = tuple(10.0**power for power in range(-1, -6, -1))  # the strongest first
 BIAS_PENALTY = 1.0  # of the squared biases, divided by the number of samples
 ITERATIONS = 30
-MOST_SAMPLES = 10_000
+MAX_SAMPLES = 10_000
 
 
 class LinearCorrection(NamedTuple):
@@ -31,7 +31,7 @@ def out_of_fold_linear(
 
     Of more than 10,000 samples it is fitted on a part, and the others are out-of-fold without further ado.
     """
-    step = -(-len(codes) // MOST_SAMPLES)
+    step = -(-len(codes) // MAX_SAMPLES)
     fitted, out_of_fold = _cross_validated(projected[::step], codes[::step], weights[::step], logits[::step])
     everywhere = projected @ fitted.coefficients
     everywhere[::step] = out_of_fold

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aftermax._residual.samples import TINY
 
-MOST_COMPONENTS = 100
+MAX_COMPONENTS = 100
 MASKED = 200.0  # times the median margin: a logit this far below the largest is a mask, not a response
 CLIP_DEPTH = 10.0  # times the typical margin below the largest: below that, all logits are the same to the corrections
 
@@ -48,7 +48,7 @@ def fit_projection(source: int, clip_depth: float, values: NDArray[np.float64]) 
     shrinkage = min(1.0, (columns + 1) / n_samples)
     average_variance = shrinkage * np.trace(covariance) / columns
     variances, components = np.linalg.eigh(covariance)
-    variances, components = variances[-MOST_COMPONENTS:], components[:, -MOST_COMPONENTS:]
+    variances, components = variances[-MAX_COMPONENTS:], components[:, -MAX_COMPONENTS:]
     shrunk = np.maximum((1 - shrinkage) * variances + average_variance, TINY)
     components = components * shrunk**-0.25
     size = np.sqrt(np.mean(np.square(centred @ components).sum(axis=1)))

@@ -107,6 +107,6 @@ def over_ranges(work: Callable[[int, int], None], total: int, step: int) -> None
                 future.cancel()
 
 
-def rows_per_range(columns: int) -> int:
+def samples_per_range(columns: int) -> int:
     """Samples for each range: about two megabytes of logits, so that a range stays in a core's cache."""
     return max(1, VALUES_PER_RANGE // max(1, columns))

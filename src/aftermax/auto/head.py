@@ -19,7 +19,7 @@ from aftermax.auto._class_weight import weights_by_class
 from aftermax.auto._selection import Selection, select
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
-MOST_SAMPLES, MOST_LOGITS, LEAST_SAMPLES = 50_000, 5_000_000, 10_000
+MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
 
 
 class AutoHead(HeadEstimator):
@@ -232,5 +232,5 @@ def _fitted_on(samples: Samples, rng: np.random.Generator) -> NDArray[np.intp]:
     """The samples to fit on, in an order that does not depend on the order they came in: those with positive weight."""
     order = content_order(samples.logits, samples.codes)
     order = order[samples.weights[order] > 0]
-    most = min(MOST_SAMPLES, max(LEAST_SAMPLES, MOST_LOGITS // samples.logits.shape[1]))
+    most = min(MAX_SAMPLES, max(MIN_SAMPLES, MAX_LOGITS // samples.logits.shape[1]))
     return order[np.sort(rng.permutation(len(order))[:most])]

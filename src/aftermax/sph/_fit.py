@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # The temperature: how many samples it is fitted on at most; how many each class needs for in-sample scores to stand for
 # those of new samples; and the number of folds if there are fewer.
-MOST_FOR_TEMPERATURE = 4096
-ENOUGH_FOR_EACH_CLASS = 200
+MAX_SAMPLES_FOR_TEMPERATURE = 4096
+ENOUGH_SAMPLES_PER_CLASS = 200
 FOLDS = 5
 
 
@@ -71,7 +71,7 @@ class _Fit:
         pooled, routes = self._pool(uncertain, rule)
         by_softmax, codes = self.logits[uncertain].argmax(axis=1), self.codes[uncertain]
         trusted = trusted_classes(by_softmax, pooled, codes, len(self.classes), self.hyperparameters["min_gain"])
-        if len(self.codes) >= ENOUGH_FOR_EACH_CLASS * len(self.classes):
+        if len(self.codes) >= ENOUGH_SAMPLES_PER_CLASS * len(self.classes):
             parts = [self._to_calibrate(uncertain, rule, trusted, pooled, routes)]
         else:
             parts = list(self._out_of_fold_scores(weights, trusted))
@@ -119,8 +119,8 @@ class _Fit:
         """The samples whose pooled prediction is kept, or some of them if they are very many."""
         logits, codes = self.logits[samples], self.codes[samples]
         kept = np.flatnonzero((routes == POOLED) & trusted[pooled])
-        if len(kept) > MOST_FOR_TEMPERATURE:
-            every = -(-len(kept) // MOST_FOR_TEMPERATURE)
+        if len(kept) > MAX_SAMPLES_FOR_TEMPERATURE:
+            every = -(-len(kept) // MAX_SAMPLES_FOR_TEMPERATURE)
             kept = kept[content_order(logits[kept], codes[kept])[::every]]
         return _PooledScores(pooled_scores(logits[kept], rule), pooled[kept], codes[kept])
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from aftermax._heads.formula import ArrayOperations, Constants, Plan
 from aftermax._heads.protocol import Inputs, InputShape, State
 from aftermax._utils.softmax import settle_argmax, softmax
-from aftermax._utils.threads import over_ranges, rows_per_range
+from aftermax._utils.threads import over_ranges, samples_per_range
 from aftermax._utils.untrusted import Arrays, fields, number
 from aftermax._utils.validation import compute_ready
 from aftermax.sph import _formula
@@ -154,5 +154,5 @@ def decide(
         _kernels.predict_samples(chunk, certainty, trusted, rule, predictions, routes)
         out[first:last] = result(chunk, predictions, routes)
 
-    over_ranges(work, len(logits), rows_per_range(logits.shape[1]))
+    over_ranges(work, len(logits), samples_per_range(logits.shape[1]))
     return out

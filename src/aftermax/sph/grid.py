@@ -117,8 +117,8 @@ def grid_columns(blocks: list[Block]) -> dict[str, NDArray[Any]]:
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in HYPERPARAMETERS}
     for block in blocks:
         shape = block_shape(block)
-        for place, axis in enumerate(AXES):
-            along = [-1 if other == place else 1 for other in range(len(AXES))]
+        for number, axis in enumerate(AXES):
+            along = [-1 if other == number else 1 for other in range(len(AXES))]
             for part, name in enumerate(PAIRS.get(axis, (axis,))):
                 values = [value[part] for value in block[axis]] if axis in PAIRS else block[axis]
                 columns[name].append(np.broadcast_to(np.array(values).reshape(along), shape).ravel())
