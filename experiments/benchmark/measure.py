@@ -25,7 +25,7 @@ from aftermax._utils.progress import Progress
 from aftermax._utils.text import percent, signed
 from aftermax._utils.threads import one_thread
 from aftermax.sph.grid import DEFAULTS
-from aftermax.sph.temperature import fit_temperature
+from aftermax.sph.pooled_temperature import fit_temperature
 from experiments.benchmark.methods import METHODS, Softmax
 from experiments.benchmark.trials import Samples, Trial
 from experiments.networks.recipes import MAIN

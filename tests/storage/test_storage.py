@@ -1,7 +1,7 @@
 """Head files: what is saved comes back with the same answers, and no file can do harm.
 
-The files in tests/heads are of every format so far, and every later aftermax must go on reading them: they are never
-made anew. For a new format, add files of its own beside them, with
+The files in tests/storage/files are of every format so far, and every later aftermax must go on reading them: they are
+never made anew. For a new format, add files of its own beside them, with
 
     cd tests && python -c "from helpers.head_files import make_heads; make_heads()"
 """

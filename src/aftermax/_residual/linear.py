@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._residual.samples import INNER_FOLDS
+from aftermax._utils.folds import interleaved_folds
 from aftermax._utils.multinomial import Scores, loss_and_gradient, one_hot
 from aftermax._utils.softmax import log_losses
 
@@ -41,9 +42,9 @@ def out_of_fold_linear(
 def _cross_validated(
     projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], logits: Scores
 ) -> tuple[LinearCorrection, Scores]:
-    """With the penalty that has the least out-of-fold log loss; fits along the path of penalties are warm-started."""
+    """With the last penalty, from the strongest on, that lowers the out-of-fold log loss; fits are warm-started."""
     n_samples, size = logits.shape
-    folds = np.arange(n_samples) % INNER_FOLDS
+    folds = interleaved_folds(n_samples, INNER_FOLDS)
     parts = [folds != fold for fold in range(INNER_FOLDS) if n_samples > 1]
     paths = [_Regression(projected[part], codes[part], weights[part], logits[part]) for part in parts]
     best, least = -1, np.inf

@@ -1,4 +1,4 @@
-"""AutoHead: all candidates are cross-fitted, the best is taken, and softmax is kept unless the gain is significant."""
+"""AutoHead: stacked corrections and SPH, cross-fitted; softmax is kept unless one of them is significantly better."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
 
 
 class AutoHead(HeadEstimator):
-    """The head to use if you do not want to choose: the best candidate, or softmax if none is significantly better.
+    """The head to use if you do not want to choose: stacked corrections, SPH or, if neither is better, softmax.
 
     Corrections are added to the logits: a bias for each class, a linear map, RBF kernels (ridge regression on Nystroem
     centers) and Gaussian log-posteriors with full covariances. Stacking weights them, and shrinks them towards zero.

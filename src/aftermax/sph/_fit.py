@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.folds import content_order
+from aftermax._utils.folds import content_order, ranked_folds
 from aftermax._utils.softmax import softmax_certainty
 from aftermax.sph._pooling import pooled_scores, pooling_weights
 from aftermax.sph.fitted import POOLED, FittedSPH, decide, rule_of
+from aftermax.sph.pooled_temperature import fit_temperature
 from aftermax.sph.response_array import ResponseArray, fit_response_array
-from aftermax.sph.temperature import fit_temperature
 
 if TYPE_CHECKING:
     from aftermax.sph._kernels import PoolingRule
@@ -98,12 +98,9 @@ class _Fit:
         them would be overconfident.
         """
         order = content_order(self.logits, self.codes)
-        by_class = order[np.argsort(self.codes[order], kind="stable")]
-        counts = np.bincount(self.codes)
-        rank_in_class = np.arange(len(self.codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-        folds = rank_in_class % FOLDS
+        folds = ranked_folds(self.codes, order, FOLDS)[order]
         for fold in range(FOLDS):
-            held_out, others = by_class[folds == fold], by_class[folds != fold]
+            held_out, others = order[folds == fold], order[folds != fold]
             rule = rule_of(self._response_array(others), weights, self.hyperparameters)
             uncertain = held_out[self.certainty[held_out] < self.gate]
             yield self._to_calibrate(uncertain, rule, trusted, *self._pool(uncertain, rule))

@@ -19,8 +19,8 @@ from aftermax._utils.validation import compute_ready
 from aftermax.sph import _formula
 from aftermax.sph._pooling import pooled_scores, pooling_rule
 from aftermax.sph.hyperparameters import hyperparameters_from_file
+from aftermax.sph.pooled_temperature import score_probabilities
 from aftermax.sph.response_array import ResponseArray
-from aftermax.sph.temperature import score_probabilities
 
 if TYPE_CHECKING:
     from aftermax.sph._kernels import PoolingRule
@@ -122,7 +122,7 @@ class FittedSPH:
     def formula(self) -> tuple[Plan, dict[str, NDArray[Any]]]:
         """See :mod:`aftermax.sph._formula`."""
         constants = _formula.constants_of(self.rule, self.certainty, self.trusted)
-        temperatures = {"temperature": self.softmax_temperature, "pooled_temperature": self.temperature}
+        temperatures = {"softmax_temperature": self.softmax_temperature, "temperature": self.temperature}
         return _formula.plan_of(self.rule), constants | {name: np.array(t) for name, t in temperatures.items()}
 
     @staticmethod

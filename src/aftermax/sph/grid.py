@@ -69,7 +69,7 @@ def grid_blocks(grid: Grid) -> list[Block]:
     return [_block(part) for part in parts]
 
 
-def checked_blocks(grid: Grid | None) -> list[Block]:
+def blocks_with_softmax(grid: Grid | None) -> list[Block]:
     """The grid, or the default one, followed by plain softmax, which every choice includes."""
     return [*grid_blocks(default_grid() if grid is None else grid), *grid_blocks({"certainty": [0.0]})]
 

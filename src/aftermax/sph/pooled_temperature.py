@@ -28,7 +28,7 @@ def score_probabilities(
 def fit_temperature(scores: NDArray[np.float64], predictions: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
     """The temperature with the least log loss of ``codes``, the true classes, under :func:`score_probabilities`.
 
-    The targets are smoothed as in Platt scaling: the true class has (n + 1) / (n + 2), the rest is spread evenly, so
+    The targets are smoothed as in Platt scaling: 1 / (n + 2) of the probability is spread evenly over the classes, so
     that a few samples without an error do not give certainty. Samples whose true class has no score are left out; with
     none left, the temperature is 1.
     """
