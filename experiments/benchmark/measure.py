@@ -25,14 +25,14 @@ from aftermax._utils.progress import Progress
 from aftermax._utils.text import percent, signed
 from aftermax._utils.threads import one_thread
 from aftermax.sph.grid import DEFAULTS
-from aftermax.sph.temperature import fit_temperature
+from aftermax.sph.pooled_temperature import fit_temperature
 from experiments.benchmark.methods import METHODS, Softmax
 from experiments.benchmark.trials import Samples, Trial
 from experiments.networks.recipes import MAIN
 from experiments.runs.provenance import network_settings
 from experiments.runs.runner import Experiment
 
-LEAST_PROBABILITY = 1e-6  # in the log loss, or else one sample that kNN rules out costs more than all others
+MIN_PROBABILITY = 1e-6  # in the log loss, or else one sample that kNN rules out costs more than all others
 REPEATS, ENOUGH = 20, 0.1  # predictions are timed so often, or until so many seconds have passed
 
 
@@ -219,7 +219,7 @@ def log_loss_of(head: Any, test: Samples, *features: Any) -> float:
     probabilities = np.zeros_like(test.logits)
     probabilities[:, getattr(head, "classes_", slice(None))] = head.predict_proba(test.logits, *features)
     truth = probabilities[np.arange(len(test.labels)), test.labels]
-    return -float(np.mean(np.log(np.maximum(truth, LEAST_PROBABILITY))))
+    return -float(np.mean(np.log(np.maximum(truth, MIN_PROBABILITY))))
 
 
 def temperature_log_loss(samples: Samples, test: Samples) -> float:

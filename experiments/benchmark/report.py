@@ -30,7 +30,7 @@ OURS = {
     "sph": Style("SPH (SPHClassifierCV)", "^", "", "#c46a1f", "white"),
     "auto": Style("AutoHead", "D", "", "#0b4f9e", "#0b4f9e"),
 }
-LEAST_X = -45.0  # per cent; the figure ends here, and longer lines are cut
+MIN_X = -45.0  # per cent; the figure ends here, and longer lines are cut
 INTRODUCTION = """# The money table
 
 Relative reduction of softmax's test error, in the mean over networks. Every method was fitted on the same labelled
@@ -173,7 +173,7 @@ def _draw_family(axes: Axes, results: Results, cases: Sequence[CaseKey]) -> None
     axes.axvline(0.0, color=RULE, linewidth=0.8, zorder=0)
     if results.peers:
         spans = [[100 * results.gains(peer)[case] for peer in results.peers] for case in cases]
-        low, high = (np.maximum([end(span) for span in spans], 2 * LEAST_X) for end in (min, max))
+        low, high = (np.maximum([end(span) for span in spans], 2 * MIN_X) for end in (min, max))
         axes.hlines(positions, low, high, color="#c4c4c4", linewidth=4, label="worst to best peer", zorder=1)
     for method, style in styles(results).items():
         gains = results.gains(method)
@@ -187,7 +187,7 @@ def _draw_family(axes: Axes, results: Results, cases: Sequence[CaseKey]) -> None
     labels = [f"{case_title(case).split(', ')[-1]}; {case[2]:,} samples" for case in cases]
     axes.set_yticks(positions, labels, fontsize="x-small")
     axes.set_ylim(len(cases) - 0.4, -0.6)
-    axes.set_xlim(max(axes.get_xlim()[0], LEAST_X), None)
+    axes.set_xlim(max(axes.get_xlim()[0], MIN_X), None)
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize="small")
     axes.grid(axis="y", color="#eeeeee", linewidth=0.6)

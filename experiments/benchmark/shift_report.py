@@ -28,7 +28,7 @@ SPH = Style("SPH (SPHClassifierCV)", "^", ":", "#c46a1f", "white")
 PEER = Style("best single peer", "s", "--", "black", "white")
 AUTO = Style("AutoHead", "D", "-", "#0b4f9e", "#0b4f9e")
 AUTO_FEATURES = Style("AutoHead with features", "o", "-.", "#6f9fd8", "white")
-LEAST_Y = -30.0  # per cent; the figure ends here, and longer lines are cut
+MIN_Y = -30.0  # per cent; the figure ends here, and longer lines are cut
 INTRODUCTION = """# Shifted data
 
 Networks that were trained on clean images are tested on corrupted ones: noise, blur, low contrast, rotation and
@@ -251,7 +251,7 @@ def draw(results: Shifts) -> Figure:
             else:
                 axes.set_visible(False)
         first = next(axes for axes in line if axes.get_visible())
-        first.set_ylim(max(first.get_ylim()[0], LEAST_Y), None)
+        first.set_ylim(max(first.get_ylim()[0], MIN_Y), None)
         first.set_ylabel(f"{TITLES[family]}\nfewer test errors, %", fontsize="small")
     figure.supxlabel("labelled samples of the shifted data", fontsize="small")
     figure.legend(

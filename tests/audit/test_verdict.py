@@ -5,7 +5,7 @@ import re
 import pytest
 
 from aftermax._audit.counts import ClassCounts
-from aftermax._audit.verdict import better_and_worse, rows_to_be_sure
+from aftermax._audit.verdict import better_and_worse, samples_to_be_sure
 from helpers.audits import made_up_audit
 
 
@@ -115,7 +115,7 @@ def test_the_verdict_is_one_truthful_sentence(counts, fields, verdict):
 )
 def test_how_many_samples_a_proof_needs(counts, text):
     result = made_up_audit(*counts)
-    assert rows_to_be_sure(result) == text
+    assert samples_to_be_sure(result) == text
     assert re.search(f"^labelled samples needed +{text}$", str(result), flags=re.MULTILINE)
 
 

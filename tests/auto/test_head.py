@@ -396,8 +396,8 @@ def test_a_masked_class_stays_masked_and_disturbs_nothing(fitted):
 
 
 def test_of_very_many_rows_a_part_is_fitted_on(monkeypatch):
-    monkeypatch.setattr("aftermax.auto.head.LEAST_SAMPLES", 300)
-    monkeypatch.setattr("aftermax.auto.head.MOST_LOGITS", 10)
+    monkeypatch.setattr("aftermax.auto.head.MIN_SAMPLES", 300)
+    monkeypatch.setattr("aftermax.auto.head.MAX_LOGITS", 10)
     logits, labels = weak(rows=900)
     head = AutoHead(cv=2).fit(logits, labels)
     assert head.held_out_.shape == (900,)

@@ -10,7 +10,7 @@ from aftermax import AutoHead, SPHClassifier, SPHClassifierCV, save
 from aftermax.storage._archive import VERSION
 from helpers.samples import make_samples
 
-HEADS = Path(__file__).parents[1] / "heads"
+HEADS = Path(__file__).parents[1] / "storage" / "files"
 
 
 VERSIONED = sorted(path.stem for path in HEADS.glob("v*.npz"))

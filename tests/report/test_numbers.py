@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from aftermax import AutoHead, audit
-from aftermax._audit.result import better_and_worse, rows_to_be_sure
+from aftermax._audit.verdict import better_and_worse, samples_to_be_sure
 from aftermax._utils.text import fewer, fewer_between, fewer_count, percent
 from aftermax.report._chart_data import MAX_PICKED_CLASSES
 from aftermax.report._tables import MAX_LISTED_CLASSES
@@ -36,7 +36,7 @@ def test_the_verdict_comes_first_and_every_figure_is_the_audits(opened, digits):
         str(found.losses),
         f"{found.p_value:.2g}" if found.p_value >= 0.0001 else "< 0.0001",
         f"{found.head_p_value:.2g}" if found.head_p_value >= 0.0001 else "< 0.0001",
-        rows_to_be_sure(found),
+        samples_to_be_sure(found),
         "combination: several corrections of the logits, combined by stacking",
     ]
     tiles = page.locator(".tile .number").all_text_contents()

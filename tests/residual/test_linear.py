@@ -65,7 +65,7 @@ def test_scores_out_of_fold_have_not_seen_the_row():
 
 
 def test_of_many_rows_some_are_fitted_on_and_all_are_scored(monkeypatch):
-    monkeypatch.setattr(linear, "MOST_SAMPLES", 100)
+    monkeypatch.setattr(linear, "MAX_SAMPLES", 100)
     logits, codes, _ = tilted(350)
     fitted, out_of_fold = out_of_fold_linear(logits, codes, np.ones(350), logits)
     assert out_of_fold.shape == (350, 4)

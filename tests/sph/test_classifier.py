@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 from aftermax import SPHClassifier
 from aftermax.sph._fit import trusted_classes
 from aftermax.sph._pooling import pooled_scores
-from aftermax.sph.temperature import fit_temperature
+from aftermax.sph.pooled_temperature import fit_temperature
 from helpers.samples import make_samples
 
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])

@@ -250,9 +250,9 @@ def test_tasks_are_cut_until_their_counters_fit(validation, monkeypatch):
         "min_gain": [0.0, 0.1],
     }
     whole = sweep(*validation, grid)
-    monkeypatch.setattr("aftermax.sph.sweep.MOST_COUNTERS", 100)
+    monkeypatch.setattr("aftermax.sph.sweep.MAX_COUNTERS", 100)
     same(whole, sweep(*validation, grid))
-    monkeypatch.setattr("aftermax.sph.sweep.MOST_WEIGHTS", 100)
+    monkeypatch.setattr("aftermax.sph.sweep.MAX_WEIGHTS", 100)
     same(whole, sweep(*validation, grid))
 
 

@@ -1,7 +1,7 @@
 """Head files: what is saved comes back with the same answers, and no file can do harm.
 
-The files in tests/heads are of every format so far, and every later aftermax must go on reading them: they are never
-made anew. For a new format, add files of its own beside them, with
+The files in tests/storage/files are of every format so far, and every later aftermax must go on reading them: they are
+never made anew. For a new format, add files of its own beside them, with
 
     cd tests && python -c "from helpers.head_files import make_heads; make_heads()"
 """
@@ -227,7 +227,7 @@ def test_a_folder_that_is_not_there_is_not_made(heads, tmp_path):
 
 
 def test_what_is_too_large_is_not_saved(tmp_path, monkeypatch):
-    monkeypatch.setattr(_archive, "MOST_BYTES", 1000)
+    monkeypatch.setattr(_archive, "MAX_BYTES", 1000)
     with pytest.raises(ValueError, match="This head is too large to be saved: a head file has at most 1,000 bytes"):
         save(SPHClassifier().fit(*weak()), tmp_path / "head")
     assert not list(tmp_path.iterdir())

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from aftermax._audit import tables, verdict
-from aftermax._audit.counts import ClassCounts, PairCounts, most_changed
-from aftermax._audit.verdict import better_and_worse, rows_to_be_sure
+from aftermax._audit.counts import ClassCounts, PairCounts
 from aftermax.auto.candidates import Candidates
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from aftermax.plots import AuditDisplay
-
-__all__ = ["Audit", "ClassCounts", "PairCounts", "better_and_worse", "most_changed", "rows_to_be_sure"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from aftermax._audit.counts import count_by_class, largest_drops, largest_rises
 from aftermax._audit.result import Audit
@@ -20,6 +19,7 @@ from aftermax._utils.folds import content_order, stratified_folds
 from aftermax._utils.indexing import select_samples
 from aftermax._utils.labels import encode_labels, label_codes, listed, warn_if_misaligned
 from aftermax._utils.paired_tests import exact_mcnemar, gain_interval, relative_gain, samples_to_prove, wins_and_losses
+from aftermax._utils.random import generator
 from aftermax._utils.validation import as_features, as_logits, check_count, compute_ready
 from aftermax.auto.head import AutoHead
 from aftermax.sph.classifier_cv import SPHClassifierCV
@@ -98,7 +98,7 @@ def _audit(
 ) -> Audit:
     check_count("cv", cv, least=2)
     head = AutoHead(random_state=random_state) if head is None else _checked_head(head, features)
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    rng = generator(random_state)
     with _never_ignored():
         checked = compute_ready(as_logits(logits))
         classes = _agreed_classes(classes, head)

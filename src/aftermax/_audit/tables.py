@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aftermax._audit.counts import most_changed
-from aftermax._audit.verdict import better_and_worse, rows_to_be_sure
+from aftermax._audit.verdict import better_and_worse, samples_to_be_sure
 from aftermax._utils.text import aligned, p_value, percent, signed
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _summary(audit: Audit) -> str:
         ["McNemar's test", f"p {p_value(audit.p_value)}"],
         ["the head's own test", "none" if audit.head_p_value is None else f"p {p_value(audit.head_p_value)}"],
         ["chosen", audit.chosen],
-        ["labelled samples needed", rows_to_be_sure(audit)],
+        ["labelled samples needed", samples_to_be_sure(audit)],
     ]
     return aligned(lines[0], lines[1:], texts=2)
 

@@ -122,7 +122,7 @@ def _named(classes: list[ClassCounts]) -> str:
     return ", ".join(texts) or "none"
 
 
-def rows_to_be_sure(audit: Audit) -> str:
+def samples_to_be_sure(audit: Audit) -> str:
     """Say how many labelled samples a proof of the gain needs, or would have needed."""
     if audit.rows_needed is None:
         return "no gain to prove"

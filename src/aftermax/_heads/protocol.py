@@ -1,7 +1,8 @@
 """The fitted head: the small frozen value that predicts, whatever estimator made it.
 
-Estimators hold exactly one, in ``fitted_head_``. Storage, bridges and plots use what is written here and nothing else,
-so a new kind of head is a new folder and one line in :mod:`aftermax.auto.kinds`.
+Estimators hold exactly one, in ``fitted_head_``. Storage and bridges use what is written here and nothing else, so a
+new kind of head is a new folder and one line in :mod:`aftermax.auto.kinds`. (Plots and the report also show what only
+SPH has: its response array, its gate and its routes.)
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ Inputs = Sequence[NDArray[Any]]  # the logits and, for a head that was fitted wi
 
 
 class State(NamedTuple):
-    """All that a fitted head consists of: values that JSON can hold (infinite numbers too), and arrays by name."""
+    """All that a fitted head consists of: values that JSON can hold (infinite numbers too), and arrays by name.
+
+    Arrays have one to three dimensions, and names of lower-case letters and underscores; "classes" is taken.
+    """
 
     values: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -57,9 +61,14 @@ class FittedHead(Protocol):
     def formula(self) -> tuple[Plan, dict[str, NDArray[Any]]]:
         """The head as a plan (plain values, as for JSON) and constants, from which :meth:`evaluate` computes.
 
-        ``plan["values_per_sample"]`` is how many numbers the largest intermediate array has for each sample.
+        ``plan["values_per_sample"]`` is how many numbers the largest intermediate array has for each sample. At least
+        one of the constants is floating-point. The names "columns" and "plan" are taken.
         """
 
     @staticmethod
     def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:
-        """Predicted classes and log-probabilities in any array library, as in :mod:`aftermax._heads.formula`."""
+        """Predicted classes, with one column, and log-probabilities in any array library.
+
+        ``constants["columns"]`` are the column numbers, 0 to n_classes - 1. The plan and all other constants are those
+        of :meth:`formula`; see :mod:`aftermax._heads.formula` for what the library can do.
+        """

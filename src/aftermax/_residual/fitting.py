@@ -115,7 +115,7 @@ def _stack(
 
 
 def fit_softmax_temperature(samples: Samples) -> float:
-    """The temperature with the least log loss (temperature scaling): a stacking of the logits alone."""
+    """Temperature scaling: a stacking of the logits alone, clipped so that masked classes have no influence."""
     scale, logits = scale_logits(samples.logits)
     found, _ = fit_stacking([logits], samples.codes, samples.weights, biases=False)
     return scale / max(float(found.weights[0]), TINY)

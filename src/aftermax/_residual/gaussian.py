@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._residual.samples import INNER_FOLDS, TINY
+from aftermax._utils.folds import interleaved_folds
 from aftermax._utils.multinomial import Scores
 
 OWN_COVARIANCES = 50  # with more classes than this, all share one covariance
@@ -100,7 +101,7 @@ def out_of_fold_gaussian(
 ) -> tuple[GaussianCorrection, Scores]:
     """The correction fitted on all samples, and out-of-fold scores of each, by five folds."""
     out = np.full((len(projected), size), -np.log(size))  # a single sample has no other to be scored by
-    folds = np.arange(len(projected)) % INNER_FOLDS
+    folds = interleaved_folds(len(projected), INNER_FOLDS)
     for fold in range(INNER_FOLDS if len(projected) > 1 else 0):
         others, held_out = folds != fold, folds == fold
         part = fit_gaussian(projected[others], codes[others], weights[others], size)

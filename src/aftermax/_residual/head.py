@@ -89,7 +89,11 @@ def _chunks(n_samples: int) -> Iterator[slice]:
 
 
 def compact(stacked: StackedCorrections) -> ResidualHead:
-    """The head that gives the same scores, but for rounding."""
+    """The head with the scores of the stacked corrections, but for rounding.
+
+    The corrections are functions of clipped logits; the slope multiplies the logits as they are, so that a masked class
+    (-1e4) stays masked.
+    """
     weights = stacked.stacking.weights
     biases = stacked.stacking.biases.copy()
     for (_, _, correction), weight in zip(stacked.corrections, weights[1:], strict=True):

@@ -27,9 +27,9 @@ from aftermax._utils.softmax import softmax_certainty
 
 GAMMA = 1 / 3  # of the widest kernel, exp(-gamma |z - c|^2); each further one is the cube of the one before it
 CENTERS = (300, 600, 600)  # of the kernels, from the widest to the narrowest
-LEAST_DOUBT = 0.05  # with which a sample that softmax is certain of is drawn as a center
+MIN_DOUBT = 0.05  # with which a sample that softmax is certain of is drawn as a center
 PENALTIES = tuple(10.0**power for power in range(0, -8, -1))  # the strongest first
-MOST_TO_CHOOSE_ON = 2_000  # samples, to choose a penalty on
+MAX_SAMPLES_TO_CHOOSE_ON = 2_000  # samples, to choose a penalty on
 CHUNK = 2_000  # samples
 
 
@@ -63,7 +63,7 @@ def choose_centers(logits: Scores, rng: np.random.Generator) -> NDArray[np.intp]
     Each gets the key log(u) / weight with u uniform, and the largest keys are taken (Efraimidis and Spirakis, 2006).
     """
     doubt = 1 - softmax_certainty(logits)
-    keys = np.log(rng.random(len(doubt))) / (doubt + LEAST_DOUBT)
+    keys = np.log(rng.random(len(doubt))) / (doubt + MIN_DOUBT)
     return np.argsort(-keys, kind="stable")[: CENTERS[-1]]
 
 
@@ -115,7 +115,7 @@ def fit_ridge(design: Design, root: NDArray[np.float64], samples: Samples, logit
     the weakest, each time starting from the stacking found before.
     """
     path = RidgePath(design, samples, root)
-    some = slice(None, None, max(1, len(logits) // MOST_TO_CHOOSE_ON))
+    some = slice(None, None, max(1, len(logits) // MAX_SAMPLES_TO_CHOOSE_ON))
     rotated = path.rotated(some)
     best, least, start = PENALTIES[0], np.inf, None
     for penalty in PENALTIES:

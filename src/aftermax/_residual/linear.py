@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._residual.samples import INNER_FOLDS
+from aftermax._utils.folds import interleaved_folds
 from aftermax._utils.multinomial import Scores, loss_and_gradient, one_hot
 from aftermax._utils.softmax import log_losses
 
 PENALTIES = tuple(10.0**power for power in range(-1, -6, -1))  # the strongest first
 BIAS_PENALTY = 1.0  # of the squared biases, divided by the number of samples
 ITERATIONS = 30
-MOST_SAMPLES = 10_000
+MAX_SAMPLES = 10_000
 
 
 class LinearCorrection(NamedTuple):
@@ -31,7 +32,7 @@ def out_of_fold_linear(
 
     Of more than 10,000 samples it is fitted on a part, and the others are out-of-fold without further ado.
     """
-    step = -(-len(codes) // MOST_SAMPLES)
+    step = -(-len(codes) // MAX_SAMPLES)
     fitted, out_of_fold = _cross_validated(projected[::step], codes[::step], weights[::step], logits[::step])
     everywhere = projected @ fitted.coefficients
     everywhere[::step] = out_of_fold
@@ -41,9 +42,9 @@ def out_of_fold_linear(
 def _cross_validated(
     projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], logits: Scores
 ) -> tuple[LinearCorrection, Scores]:
-    """With the penalty that has the least out-of-fold log loss; fits along the path of penalties are warm-started."""
+    """With the last penalty, from the strongest on, that lowers the out-of-fold log loss; fits are warm-started."""
     n_samples, size = logits.shape
-    folds = np.arange(n_samples) % INNER_FOLDS
+    folds = interleaved_folds(n_samples, INNER_FOLDS)
     parts = [folds != fold for fold in range(INNER_FOLDS) if n_samples > 1]
     paths = [_Regression(projected[part], codes[part], weights[part], logits[part]) for part in parts]
     best, least = -1, np.inf

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from aftermax._residual.samples import TINY
 
-MOST_COMPONENTS = 100
-MASKED = 200.0  # times the median margin: a logit this far below the largest is a mask, not a response
+MAX_COMPONENTS = 100
+MASKED = (
+    200.0  # times the median lead over the second largest: a logit this far below the largest is a mask, not a response
+)
 CLIP_DEPTH = 10.0  # times the typical margin below the largest: below that, all logits are the same to the corrections
 
 
@@ -46,10 +48,10 @@ def fit_projection(source: int, clip_depth: float, values: NDArray[np.float64]) 
     centred = values - mean
     covariance = centred.T @ centred / n_samples
     shrinkage = min(1.0, (columns + 1) / n_samples)
-    average_variance = shrinkage * np.trace(covariance) / columns
+    added_variance = shrinkage * np.trace(covariance) / columns
     variances, components = np.linalg.eigh(covariance)
-    variances, components = variances[-MOST_COMPONENTS:], components[:, -MOST_COMPONENTS:]
-    shrunk = np.maximum((1 - shrinkage) * variances + average_variance, TINY)
+    variances, components = variances[-MAX_COMPONENTS:], components[:, -MAX_COMPONENTS:]
+    shrunk = np.maximum((1 - shrinkage) * variances + added_variance, TINY)
     components = components * shrunk**-0.25
     size = np.sqrt(np.mean(np.square(centred @ components).sum(axis=1)))
     return Projection(source, clip_depth, mean, components / max(size, TINY))
@@ -69,9 +71,9 @@ def scale_logits(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64
 def typical_margin(logits: NDArray[np.float64]) -> float:
     """The median, over samples, of the largest logit less the median logit: the unit that logits are measured in."""
     second, largest = np.partition(logits, -2, axis=1)[:, -2:].T
-    median_margin = np.median(largest - second)
-    masked = largest[:, None] - logits > MASKED * median_margin
-    if masked.any() and median_margin > 0:
+    median_lead = np.median(largest - second)
+    masked = largest[:, None] - logits > MASKED * median_lead
+    if masked.any() and median_lead > 0:
         margins = largest - np.nanmedian(np.where(masked, np.nan, logits), axis=1)
     else:
         margins = largest - np.median(logits, axis=1)

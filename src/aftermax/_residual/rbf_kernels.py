@@ -1,51 +1,44 @@
-"""The compiled loop of the RBF kernels. Importing this module imports numba, so it is imported on first use.
+"""The compiled loop of the RBF kernels. Importing this module imports numba, so import it on first use only.
 
 Samples are taken a few at a time, so that their kernel with all centers stays in a core's cache, and the GIL is
 released. The exponential is written out, as a polynomial and a shift of the exponent, so that the compiler can
 vectorise it; it is accurate to a few units in the last place.
 """
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numba import njit
+
+from aftermax._utils.compiled import compiled
 
 BLOCK = 64
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 ROUND = 6755399441055744.0  # with this added, the last bits of a number are the nearest integer
-LEAST = -700.0
+MIN_EXPONENT = -700.0  # exp of less than this is close to underflow
 INVERSE_FACTORIALS = tuple(1.0 / value for value in np.cumprod([1.0, 1.0, *range(2, 13)])[::-1])
 
-
-def fused(function: Callable[..., Any]) -> Any:
-    """Compile with fused multiply-add; see :func:`aftermax._utils.compiled.compiled`."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-    try:
-        return njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder that numba may write to
-        return njit(**options)(function)
+fused = partial(compiled, fastmath={"contract"})  # with fused multiply-add
 
 
 @fused
 def exp_all(values, shifted, bits):
     """The exponentials of values up to 0, in place. ``bits`` are those of ``shifted``, which are to work with."""
-    for place in range(len(values)):
-        value = values[place]
-        value = value if value > LEAST else LEAST
+    for index in range(len(values)):
+        value = values[index]
+        value = value if value > MIN_EXPONENT else MIN_EXPONENT
         power = value * LOG2_E + ROUND
-        shifted[place] = power
+        shifted[index] = power
         power -= ROUND
         rest = value - power * LN2_HIGH - power * LN2_LOW
         total = INVERSE_FACTORIALS[0]
         for factor in INVERSE_FACTORIALS[1:]:
             total = total * rest + factor
-        values[place] = total
-    for place in range(len(values)):
-        bits[place] = (bits[place] + 1023) << 52
-    for place in range(len(values)):
-        values[place] *= shifted[place]
+        values[index] = total
+    for index in range(len(values)):
+        bits[index] = (bits[index] + 1023) << 52
+    for index in range(len(values)):
+        values[index] *= shifted[index]
 
 
 @fused
@@ -54,9 +47,9 @@ def add_kernels(projected, exponents, coefficients, used, scores):
 
     For a projected sample z, (z, 1, |z|^2) @ exponents is the exponent of the widest kernel with each center.
     """
-    n_samples, axes = projected.shape
+    n_samples, dimensions = projected.shape
     centers = exponents.shape[1]
-    block = np.empty((BLOCK, axes + 2))
+    block = np.empty((BLOCK, dimensions + 2))
     kernel = np.empty((BLOCK, centers))
     part = np.empty((BLOCK, scores.shape[1]))
     shifted = np.empty(BLOCK * centers)
@@ -66,12 +59,12 @@ def add_kernels(projected, exponents, coefficients, used, scores):
         count = min(BLOCK, n_samples - first)
         for row in range(count):
             square = 0.0
-            for axis in range(axes):
-                value = projected[first + row, axis]
-                block[row, axis] = value
+            for dimension in range(dimensions):
+                value = projected[first + row, dimension]
+                block[row, dimension] = value
                 square += value * value
-            block[row, axes] = 1.0
-            block[row, axes + 1] = square
+            block[row, dimensions] = 1.0
+            block[row, dimensions + 1] = square
         filled = max(count, 2)  # matrix products round a single row differently
         if count == 1:
             block[1] = block[0]
@@ -80,8 +73,8 @@ def add_kernels(projected, exponents, coefficients, used, scores):
         exp_all(flat[:size], shifted[:size], bits[:size])
         for level in range(len(coefficients)):
             if level > 0:
-                for place in range(size):
-                    flat[place] = flat[place] * flat[place] * flat[place]
+                for index in range(size):
+                    flat[index] = flat[index] * flat[index] * flat[index]
             if used[level]:
                 np.dot(kernel[:filled], coefficients[level], part[:filled])
                 for row in range(count):

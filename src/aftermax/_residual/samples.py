@@ -12,7 +12,11 @@ TINY = 1e-12
 
 
 class Samples(NamedTuple):
-    """Labelled samples: logits, true classes as column numbers, weights with mean 1, and features if there are any."""
+    """Labelled samples: logits, true classes as column numbers, weights, and features if there are any.
+
+    Corrections are fitted on samples that :meth:`take` has selected in content order (``_utils/folds.py``): then their
+    weights have mean 1, and every k-th of them is a fair part.
+    """
 
     logits: NDArray[np.float64]
     codes: NDArray[np.int64]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_NAMES = 12
+MAX_NAMES_SHOWN = 12
 
 
 def row_number(row: int) -> str:
@@ -19,8 +19,8 @@ def row_number(row: int) -> str:
 
 def join_names(names: list[str]) -> str:
     """Names of columns or arrays, separated by commas; of many, the first dozen."""
-    shown = ", ".join(names[:MOST_NAMES])
-    return shown if len(names) <= MOST_NAMES else f"{shown}, ... {len(names)} in all"
+    shown = ", ".join(names[:MAX_NAMES_SHOWN])
+    return shown if len(names) <= MAX_NAMES_SHOWN else f"{shown}, ... {len(names)} in all"
 
 
 def shell_argument(names: list[str]) -> str:

@@ -18,7 +18,7 @@ from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
 from aftermax._scorefiles.write import Predictions, open_writer
 from aftermax._utils.progress import Progress
 
-MOST_UNKNOWN_LABELS = 5  # that are named
+MAX_UNKNOWN_LABELS = 5  # that are named
 
 
 @dataclass
@@ -52,7 +52,7 @@ class PredictionCounts:
         known = present & np.isin(labels, names)
         unknown = labels[present & ~known]
         self.unknown += len(unknown)
-        self.unknown_labels = list(dict.fromkeys([*self.unknown_labels, *unknown.tolist()]))[:MOST_UNKNOWN_LABELS]
+        self.unknown_labels = list(dict.fromkeys([*self.unknown_labels, *unknown.tolist()]))[:MAX_UNKNOWN_LABELS]
         self.labelled += int(known.sum())
         self.correct_by_softmax += int((names[rows.logits.argmax(axis=1)] == labels)[known].sum())
         self.correct_by_head += int((labels_to_text(predicted) == labels)[known].sum())

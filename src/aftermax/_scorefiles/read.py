@@ -20,7 +20,7 @@ from aftermax._scorefiles.messages import check_finite, row_number, shell_argume
 from aftermax._scorefiles.npy import ArrayStream, open_npy, open_npz
 from aftermax._scorefiles.sources import Source, open_source, seekable, size_and_position
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
-from aftermax._utils.softmax import LEAST_PROBABILITY
+from aftermax._utils.softmax import MIN_PROBABILITY
 
 ROUNDING = 1e-6  # by which a probability may exceed 1
 
@@ -143,7 +143,7 @@ def _logarithms(batches: Iterator[Rows], file: ScoreFile) -> Iterator[Rows]:
     for rows in batches:
         _check_probabilities(rows.logits, file, first)
         first += len(rows.logits)
-        yield rows._replace(logits=np.log(np.clip(rows.logits.astype(np.float64), LEAST_PROBABILITY, None)))
+        yield rows._replace(logits=np.log(np.clip(rows.logits.astype(np.float64), MIN_PROBABILITY, None)))
 
 
 def _check_probabilities(values: NDArray[Any], file: ScoreFile, first: int) -> None:

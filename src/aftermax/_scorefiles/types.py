@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from aftermax._scorefiles.messages import row_number
 
-VALUES_PER_BATCH, MOST_ROWS_PER_BATCH = 2**18, 2**14  # in memory at once
+VALUES_PER_BATCH, MAX_ROWS_PER_BATCH = 2**18, 2**14  # in memory at once
 
 
 class Rows(NamedTuple):
@@ -25,7 +25,7 @@ class Rows(NamedTuple):
 
 def rows_per_batch(columns: int) -> int:
     """How many rows to read at once."""
-    return min(max(1, VALUES_PER_BATCH // max(1, columns)), MOST_ROWS_PER_BATCH)
+    return min(max(1, VALUES_PER_BATCH // max(1, columns)), MAX_ROWS_PER_BATCH)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,28 @@ def stratified_folds(codes: NDArray[np.int64], folds: int, rng: np.random.Genera
     return out
 
 
+def ranked_folds(codes: NDArray[np.int64], order: NDArray[np.intp], folds: int) -> NDArray[np.int64]:
+    """Stratified folds without chance: in the given order, the samples of each class are dealt to the folds in turn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.folds import ranked_folds
+    >>> ranked_folds(np.array([0, 0, 1, 1, 1]), np.arange(5), 2)
+    array([0, 1, 0, 1, 0])
+    """
+    by_class = order[np.argsort(codes[order], kind="stable")]
+    counts = np.bincount(codes)
+    out = np.empty(len(codes), dtype=np.int64)
+    out[by_class] = (np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)) % folds
+    return out
+
+
+def interleaved_folds(n_samples: int, folds: int) -> NDArray[np.int64]:
+    """Every k-th sample in one fold: for samples that are in :func:`content_order`, whose neighbours are alike."""
+    return np.arange(n_samples) % folds
+
+
 def content_order(logits: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.intp]:
     """Return indices that sort the samples by their content, so that folds do not depend on the order of the samples.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.threads import over_ranges, rows_per_range
+from aftermax._utils.threads import over_ranges, samples_per_range
 
-LEAST_PROBABILITY = 1e-12  # probabilities are clipped here before their logarithm is taken, so that it is finite
+MIN_PROBABILITY = 1e-12  # probabilities are clipped here before their logarithm is taken, so that it is finite
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -25,7 +25,7 @@ def softmax_certainty(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     over_ranges(
         lambda first, last: softmax_kernels.certainties(logits[first:last], out[first:last]),
         len(logits),
-        rows_per_range(logits.shape[1]),
+        samples_per_range(logits.shape[1]),
     )
     return out
 

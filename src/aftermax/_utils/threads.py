@@ -5,15 +5,18 @@ is summed across ranges, so the result is the same for any number of threads. Un
 works when called from several threads at once and after a fork, as in web servers and data loaders.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 VALUES_PER_RANGE = 2**18
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
@@ -92,21 +95,25 @@ def over_ranges(work: Callable[[int, int], None], total: int, step: int) -> None
     If ranges raise errors, the error of the earliest range is raised here.
     """
     starts = range(0, total, step)
-    workers = min(thread_count(), len(starts))
-    if workers <= 1:
-        for first in starts:
-            work(first, min(first + step, total))
+    for _ in in_threads(lambda first: work(first, min(first + step, total)), starts, thread_count()):
+        pass
+
+
+def in_threads(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
+    """The results of ``work`` for each item, in order, as they come; after an error nothing further is started."""
+    if min(workers, len(items)) <= 1:
+        yield from map(work, items)
         return
-    with ThreadPoolExecutor(workers) as pool:
-        running = [pool.submit(work, first, min(first + step, total)) for first in starts]
+    with ThreadPoolExecutor(min(workers, len(items))) as pool:
+        running = [pool.submit(work, item) for item in items]
         try:
             for future in running:
-                future.result()
+                yield future.result()
         finally:
             for future in running:
                 future.cancel()
 
 
-def rows_per_range(columns: int) -> int:
+def samples_per_range(columns: int) -> int:
     """Samples for each range: about two megabytes of logits, so that a range stays in a core's cache."""
     return max(1, VALUES_PER_RANGE // max(1, columns))

@@ -1,1 +1,1 @@
-"""AutoHead: every head is cross-fitted, the best one is taken, and softmax is kept unless the gain is significant."""
+"""AutoHead: stacked corrections and SPH, cross-fitted; softmax is kept unless one of them is significantly better."""

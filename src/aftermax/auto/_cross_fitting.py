@@ -8,7 +8,6 @@ Journal 21, 2018.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from aftermax._residual.head import compact
 from aftermax._residual.samples import Samples
 from aftermax._utils.progress import Progress
 from aftermax._utils.softmax import log_losses
-from aftermax._utils.threads import one_thread
+from aftermax._utils.threads import in_threads, one_thread
 from aftermax.auto.candidates import OutOfFold
 
 CHUNK = 2_000  # samples
@@ -52,17 +51,12 @@ def cross_fit(
             temperature, stacked = fit_softmax_temperature(part), fit_corrections(part, generators[number])
             return temperature, stacked, _predict(samples, held_out[number], temperature, stacked)
 
-    workers = min(n_jobs, len(held_out)) if len(folds) <= MANY_SAMPLES else 1
+    workers = n_jobs if len(folds) <= MANY_SAMPLES else 1
     results = []
-    with Progress("cross-fitting", len(held_out), progress) as bar, ThreadPoolExecutor(workers) as pool:
-        running = [pool.submit(fit_without, number) for number in range(len(held_out))]
-        try:
-            for future in running:
-                results.append(future.result())
-                bar.step()
-        finally:
-            for future in running:
-                future.cancel()
+    with Progress("cross-fitting", len(held_out), progress) as bar:
+        for result in in_threads(fit_without, range(len(held_out)), workers):
+            results.append(result)
+            bar.step()
     *parts, (temperature, stacked, _) = results
     order = np.argsort(np.concatenate(held_out))
     out_of_fold = {

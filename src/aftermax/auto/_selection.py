@@ -18,7 +18,7 @@ from aftermax._utils.random import generator
 from aftermax.auto._cross_fitting import cross_fit
 from aftermax.auto.candidates import Candidate, Candidates, OutOfFold, judge
 from aftermax.sph.choice import Choice, choose_sph
-from aftermax.sph.grid import checked_blocks
+from aftermax.sph.grid import blocks_with_softmax
 
 # SPH's grid has 73 combinations; and it is tried up to so many samples times the square of the classes.
 SPH_GRID = {
@@ -100,10 +100,10 @@ def _try_sph(samples: Samples, classes: NDArray[Any], rng: np.random.Generator, 
         return None
     return choose_sph(
         LabelledSamples(samples.logits, samples.codes, classes),
-        checked_blocks(SPH_GRID),
+        blocks_with_softmax(SPH_GRID),
         cv=SPH_FOLDS,
         n_repeats=1,
-        alpha=1.0,
+        alpha=1.0,  # it is judged here, with all other candidates
         rng=generator(int(rng.integers(2**31))),
         n_jobs=n_jobs,
         progress=False,

@@ -55,7 +55,7 @@ class Candidate:
     @property
     def description(self) -> str:
         """What it is, in a few words."""
-        return DESCRIPTIONS[self.name]
+        return DESCRIPTIONS.get(self.name, self.name)
 
 
 class Candidates(Mapping[str, Candidate]):
@@ -91,7 +91,10 @@ class Candidates(Mapping[str, Candidate]):
             ]
             for one in self.values()
         ]
-        notes = "* chosen. All figures are out-of-fold."
+        notes = (
+            "* chosen, from softmax, the combination and SPH; the others are shown for comparison. All figures are "
+            "out-of-fold."
+        )
         if self.weighted:
             notes += "\nThe samples are weighted, as you asked for; only wins and losses are plain counts."
         return aligned(heads, rows, texts=3) + "\n" + notes

@@ -1,4 +1,4 @@
-"""AutoHead: all candidates are cross-fitted, the best is taken, and softmax is kept unless the gain is significant."""
+"""AutoHead: stacked corrections and SPH, cross-fitted; softmax is kept unless one of them is significantly better."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from aftermax.auto._class_weight import weights_by_class
 from aftermax.auto._selection import Selection, select
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
-MOST_SAMPLES, MOST_LOGITS, LEAST_SAMPLES = 50_000, 5_000_000, 10_000
+MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
 
 
 class AutoHead(HeadEstimator):
-    """The head to use if you do not want to choose: the best candidate, or softmax if none is significantly better.
+    """The head to use if you do not want to choose: stacked corrections, SPH or, if neither is better, softmax.
 
     Corrections are added to the logits: a bias for each class, a linear map, RBF kernels (ridge regression on Nystroem
     centers) and Gaussian log-posteriors with full covariances. Stacking weights them, and shrinks them towards zero.
@@ -232,5 +232,5 @@ def _fitted_on(samples: Samples, rng: np.random.Generator) -> NDArray[np.intp]:
     """The samples to fit on, in an order that does not depend on the order they came in: those with positive weight."""
     order = content_order(samples.logits, samples.codes)
     order = order[samples.weights[order] > 0]
-    most = min(MOST_SAMPLES, max(LEAST_SAMPLES, MOST_LOGITS // samples.logits.shape[1]))
+    most = min(MAX_SAMPLES, max(MIN_SAMPLES, MAX_LOGITS // samples.logits.shape[1]))
     return order[np.sort(rng.permutation(len(order))[:most])]

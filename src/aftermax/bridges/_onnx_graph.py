@@ -28,6 +28,9 @@ class Value:
     def __add__(self, other: Value | float) -> Value:
         return self.graph.add("Add", self, other)
 
+    def __radd__(self, other: float) -> Value:
+        return self.graph.add("Add", other, self)
+
     def __sub__(self, other: Value | float) -> Value:
         return self.graph.add("Sub", self, other)
 
@@ -36,6 +39,9 @@ class Value:
 
     def __mul__(self, other: Value | float) -> Value:
         return self.graph.add("Mul", self, other)
+
+    def __rmul__(self, other: float) -> Value:
+        return self.graph.add("Mul", other, self)
 
     def __truediv__(self, other: Value | float) -> Value:
         return self.graph.add("Div", self, other)

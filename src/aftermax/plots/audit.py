@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from aftermax._audit.result import Audit, ClassCounts, PairCounts, most_changed
+from aftermax._audit.counts import ClassCounts, PairCounts, most_changed
+from aftermax._audit.result import Audit
 from aftermax.plots._display import Display
 from aftermax.plots.gain_by_class import draw_wins_and_losses
 from aftermax.plots.style import (

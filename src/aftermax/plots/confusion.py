@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from aftermax.plots._display import AxesList
 
-LARGEST_AREA = 60.0  # of a marker, in square points
+MAX_AREA = 60.0  # of a marker, in square points
 
 
 class ConfusionChangeDisplay(Display):
@@ -171,7 +171,7 @@ class ConfusionChangeDisplay(Display):
         axes.axline((0, 0), slope=1, color=RULE, linewidth=0.6, zorder=0)
         for cells, marker, fill, edge in ((better > 0, "s", ACCENT, ACCENT), (better < 0, "o", "none", GREY)):
             true, predicted = np.nonzero(cells)
-            area = LARGEST_AREA * np.abs(better[cells]) / largest
+            area = MAX_AREA * np.abs(better[cells]) / largest
             axes.scatter(predicted, true, s=area, marker=marker, facecolor=fill, edgecolor=edge, linewidths=0.9)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax._audit.result import ClassCounts, most_changed
+from aftermax._audit.counts import ClassCounts, most_changed
 from aftermax._utils.text import signed
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import Predictions, predictions_from, predictions_of

@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax._utils.labels import listed
-from aftermax._utils.softmax import LEAST_PROBABILITY
+from aftermax._utils.softmax import MIN_PROBABILITY
 
 RESPONSE_METHODS = ("decision_function", "predict_proba")
 
@@ -69,7 +69,7 @@ def logits_of(model: Any, response_method: str, X: Any, n_classes: int) -> NDArr
     """Return the model's logits: its decision function, or the logarithms of its probabilities."""
     output = np.asarray(getattr(model, response_method)(X), dtype=np.float64)
     if response_method == "predict_proba":
-        output = np.log(np.clip(output, LEAST_PROBABILITY, None))
+        output = np.log(np.clip(output, MIN_PROBABILITY, None))
     elif n_classes == 2 and output.shape in ((len(output),), (len(output), 1)):
         output = np.column_stack([-output / 2, output / 2])
     if output.shape != (len(output), n_classes):

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binned_statistic, binomtest
 
-from aftermax._audit.result import Audit, ClassCounts, most_changed
+from aftermax._audit.counts import ClassCounts, most_changed
+from aftermax._audit.result import Audit
 from aftermax.report._text import encodable
 from aftermax.sph.response_array import ResponseArray
 

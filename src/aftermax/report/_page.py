@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax._audit.result import Audit, better_and_worse
+from aftermax._audit.result import Audit
+from aftermax._audit.verdict import better_and_worse
 from aftermax._heads.lookup import gate_of
 from aftermax._utils.files import checked_output_path, write_text
 from aftermax._utils.labels import encode_labels

@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from aftermax._audit.result import Audit, rows_to_be_sure
+from aftermax._audit.result import Audit
+from aftermax._audit.verdict import samples_to_be_sure
 from aftermax._utils.text import fewer, fewer_between, p_value, percent
 from aftermax.report._glossary import PREDICTED_BY
 from aftermax.report._text import escaped, unbroken
@@ -54,7 +55,7 @@ def summary_tables(audit: Audit) -> str:
         ("Losses: samples that only softmax predicts correctly", f"{audit.losses:,}"),
         ("p-value of McNemar's test, exact and two-sided", p_value_alone(audit.p_value)),
         ("p-value of the head's own test", own_test),
-        ("Labelled samples needed to prove this gain", rows_to_be_sure(audit)),
+        ("Labelled samples needed to prove this gain", samples_to_be_sure(audit)),
         ("The head predicts by", PREDICTED_BY.get(audit.chosen, f"{audit.chosen}: the head that was passed")),
     ]
     return _two_columns("Errors", errors) + "\n" + _two_columns("Evidence", evidence)

@@ -7,7 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from aftermax._audit.result import Audit, ClassCounts
+from aftermax._audit.counts import ClassCounts
+from aftermax._audit.result import Audit
 from aftermax._utils.text import fewer, fewer_between, fewer_count, percent
 from aftermax.report._summary import p_value_alone
 from aftermax.report._text import escaped

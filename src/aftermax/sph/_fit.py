@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.folds import content_order
+from aftermax._utils.folds import content_order, ranked_folds
 from aftermax._utils.softmax import softmax_certainty
 from aftermax.sph._pooling import pooled_scores, pooling_weights
 from aftermax.sph.fitted import POOLED, FittedSPH, decide, rule_of
+from aftermax.sph.pooled_temperature import fit_temperature
 from aftermax.sph.response_array import ResponseArray, fit_response_array
-from aftermax.sph.temperature import fit_temperature
 
 if TYPE_CHECKING:
     from aftermax.sph._kernels import PoolingRule
 
 # The temperature: how many samples it is fitted on at most; how many each class needs for in-sample scores to stand for
 # those of new samples; and the number of folds if there are fewer.
-MOST_FOR_TEMPERATURE = 4096
-ENOUGH_FOR_EACH_CLASS = 200
+MAX_SAMPLES_FOR_TEMPERATURE = 4096
+ENOUGH_SAMPLES_PER_CLASS = 200
 FOLDS = 5
 
 
@@ -71,7 +71,7 @@ class _Fit:
         pooled, routes = self._pool(uncertain, rule)
         by_softmax, codes = self.logits[uncertain].argmax(axis=1), self.codes[uncertain]
         trusted = trusted_classes(by_softmax, pooled, codes, len(self.classes), self.hyperparameters["min_gain"])
-        if len(self.codes) >= ENOUGH_FOR_EACH_CLASS * len(self.classes):
+        if len(self.codes) >= ENOUGH_SAMPLES_PER_CLASS * len(self.classes):
             parts = [self._to_calibrate(uncertain, rule, trusted, pooled, routes)]
         else:
             parts = list(self._out_of_fold_scores(weights, trusted))
@@ -98,12 +98,9 @@ class _Fit:
         them would be overconfident.
         """
         order = content_order(self.logits, self.codes)
-        by_class = order[np.argsort(self.codes[order], kind="stable")]
-        counts = np.bincount(self.codes)
-        rank_in_class = np.arange(len(self.codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-        folds = rank_in_class % FOLDS
+        folds = ranked_folds(self.codes, order, FOLDS)[order]
         for fold in range(FOLDS):
-            held_out, others = by_class[folds == fold], by_class[folds != fold]
+            held_out, others = order[folds == fold], order[folds != fold]
             rule = rule_of(self._response_array(others), weights, self.hyperparameters)
             uncertain = held_out[self.certainty[held_out] < self.gate]
             yield self._to_calibrate(uncertain, rule, trusted, *self._pool(uncertain, rule))
@@ -119,8 +116,8 @@ class _Fit:
         """The samples whose pooled prediction is kept, or some of them if they are very many."""
         logits, codes = self.logits[samples], self.codes[samples]
         kept = np.flatnonzero((routes == POOLED) & trusted[pooled])
-        if len(kept) > MOST_FOR_TEMPERATURE:
-            every = -(-len(kept) // MOST_FOR_TEMPERATURE)
+        if len(kept) > MAX_SAMPLES_FOR_TEMPERATURE:
+            every = -(-len(kept) // MAX_SAMPLES_FOR_TEMPERATURE)
             kept = kept[content_order(logits[kept], codes[kept])[::every]]
         return _PooledScores(pooled_scores(logits[kept], rule), pooled[kept], codes[kept])
 

@@ -70,7 +70,7 @@ def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, logits: Any
     kept = (doubt > constants["least_doubt"]) & some_left & (trust > 0.0)
     best = ops.where(some_left, 0.0 - ops.row_max(negated), constants["zero"])
     pooled_logs = _pooled_log_probabilities(ops, constants, scores, best)
-    logs = log_softmax(ops, logits / constants["temperature"])
+    logs = log_softmax(ops, logits / constants["softmax_temperature"])
     return ops.where(kept, pooled, top), ops.where(kept, pooled_logs, logs)
 
 
@@ -78,4 +78,4 @@ def _pooled_log_probabilities(ops: ArrayOperations, constants: Constants, scores
     """A vetoed class is at most as likely as the prediction; a class that is never pooled has probability 0."""
     beyond = ops.where(scores > best, scores - best, constants["zero"])  # scores may be infinite
     beyond = ops.where(constants["known"], beyond, constants["infinity"])
-    return log_softmax(ops, (0.0 - beyond) / constants["pooled_temperature"])
+    return log_softmax(ops, (0.0 - beyond) / constants["temperature"])

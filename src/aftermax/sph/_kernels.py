@@ -1,4 +1,4 @@
-"""The compiled inner loops, and only those. Importing this module imports numba, so it is imported on first use.
+"""The compiled inner loops, and only those. Importing this module imports numba, so import it on first use only.
 
 Every kernel works on contiguous float64 arrays, without fast-math. Those that threads share fill arrays that the caller
 allocated, for the classes or units from ``first`` up to ``last``.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.threads import over_ranges, rows_per_range
+from aftermax._utils.threads import over_ranges, samples_per_range
 from aftermax.sph.response_array import ResponseArray
 
 if TYPE_CHECKING:
@@ -86,5 +86,5 @@ def pooled_scores(logits: NDArray[np.float64], rule: PoolingRule) -> NDArray[np.
         _kernels.pooled_scores(columns, rule, out)
         scores[:, first:last] = out
 
-    over_ranges(score, len(logits), rows_per_range(logits.shape[1]))
+    over_ranges(score, len(logits), samples_per_range(logits.shape[1]))
     return scores.T

@@ -17,7 +17,7 @@ from aftermax.sph._pooling import pooling_weights
 from aftermax.sph.grid import AXES, Block, block_shape
 from aftermax.sph.response_array import ResponseArray, fit_response_array
 
-# What is counted for every set, and how it is called in the columns.
+# What is counted for every combination, under its name in the columns.
 COUNTS = ("wins", "losses", "pooled", "trusted")
 OUTCOMES = 3
 LANES = 16
@@ -53,13 +53,13 @@ class SweepSamples(NamedTuple):
         return SweepSamples(*arrays)
 
 
-def count_sets(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> NDArray[np.int64]:
-    """Counts of every set of a block with one window and one center: an array of 4 x the block's shape."""
+def count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> NDArray[np.int64]:
+    """Counts of every combination of a block with one window and one center: an array of 4 x the block's shape."""
     with one_thread():
-        return _count_sets(fitted.writeable(), evaluated.writeable(), block)
+        return _count_combinations(fitted.writeable(), evaluated.writeable(), block)
 
 
-def _count_sets(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> NDArray[np.int64]:
+def _count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> NDArray[np.int64]:
     from aftermax.sph import _sweep_kernels
 
     size = fitted.logits.shape[1]
@@ -84,17 +84,17 @@ def _weights(array: ResponseArray, block: Block) -> NDArray[np.float64]:
     separation = array.separation()
     cuts = np.array(block["min_separation"], dtype=np.float64)[:, None, None]
     powers = block["weight_power"]
-    sets = len(cuts) * len(powers)
-    weights = np.zeros((*separation.shape, padded(sets)))
-    for place, power in enumerate(powers):
+    weight_sets = len(cuts) * len(powers)
+    weights = np.zeros((*separation.shape, padded(weight_sets)))
+    for first, power in enumerate(powers):
         of_cuts = pooling_weights(separation, min_separation=cuts, weight_power=power)
-        weights[..., place : sets : len(powers)] = np.moveaxis(of_cuts, 0, 2)
+        weights[..., first : weight_sets : len(powers)] = np.moveaxis(of_cuts, 0, 2)
     return weights
 
 
-def padded(sets: int) -> int:
+def padded(weight_sets: int) -> int:
     """How many sets of weights to lay out for the kernel: loops of odd lengths are several times slower."""
-    return -(-sets // LANES) * LANES if sets > LANES // 2 else sets
+    return -(-weight_sets // LANES) * LANES if weight_sets > LANES // 2 else weight_sets
 
 
 def _tally(
@@ -112,8 +112,8 @@ def _tally(
     powers, vetoes = (np.array(block[axis], dtype=np.float64) for axis in ("distance_power", "veto"))
     bins = np.searchsorted(gates, samples.certainty, side="right")
     below = np.argsort(bins, kind="stable")[: np.count_nonzero(bins < len(gates))]
-    sets = len(block["min_separation"]) * len(block["weight_power"])
-    shape = (len(gates), len(powers), len(vetoes) + 1, sets, weights.shape[0], OUTCOMES)
+    weight_sets = len(block["min_separation"]) * len(block["weight_power"])
+    shape = (len(gates), len(powers), len(vetoes) + 1, weight_sets, weights.shape[0], OUTCOMES)
     tally = np.zeros(shape, dtype=np.int32)
     arrays = (array.center, array.left, array.right)
     chosen = (samples.logits[below], samples.codes[below], samples.softmax[below], bins[below])

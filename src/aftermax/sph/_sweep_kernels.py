@@ -1,6 +1,6 @@
-"""The compiled inner loops of the sweep. Importing this module imports numba, so it is imported on first use.
+"""The compiled inner loops of the sweep. Importing this module imports numba, so import it on first use only.
 
-Scores are summed as W^p M^p, with all sets of weights side by side in memory; ``kernels.pooled_score`` sums (W M)^p.
+Scores are summed as W^p M^p, with all sets of weights side by side in memory; ``_kernels.pooled_score`` sums (W M)^p.
 The two differ by rounding. Where two classes come closer than that, the latter decides, so that every prediction is the
 one that SPHClassifier gives.
 """
@@ -13,9 +13,9 @@ from aftermax.sph._kernels import ROUNDING, distance, sharpened
 SAME, WIN, LOSS = 0, 1, 2  # of a pooled sample: as right as softmax, right where it is wrong, the reverse
 
 # With such powers and distances, and sums above that, nothing overflows or underflows; the others are summed exactly.
-SMALLEST_POWER, LARGEST_POWER = 0.5, 8.0
-LARGEST_DISTANCE = 1e12
-SMALLEST_SUM = 1e-200
+MIN_POWER, MAX_POWER = 0.5, 8.0
+MAX_DISTANCE = 1e12
+MIN_SUM = 1e-200
 
 
 @compiled
@@ -46,7 +46,7 @@ def tally_predictions(logits, codes, softmax, bins, by_prediction, array, weight
         too_far = max(-logits[n].min(), logits[n].max()) > farthest
         softmax_right = softmax[n] == codes[n]
         for p in range(powers.shape[0]):
-            exactly = too_far or powers[p] < SMALLEST_POWER or powers[p] > LARGEST_POWER
+            exactly = too_far or powers[p] < MIN_POWER or powers[p] > MAX_POWER
             if not exactly:
                 score_classes(distances, raised_weights[p], possible, powers[p], scores)
                 nearest_classes(scores, free, close)
@@ -55,8 +55,8 @@ def tally_predictions(logits, codes, softmax, bins, by_prediction, array, weight
                 if exactly or close[a]:
                     free[a] = nearest_exactly(distances, weights, a, powers[p], vetoed[unvetoed], possible)
                 count(counts[unvetoed, a], free[a], 1, codes[n], softmax_right, by_prediction)
-                for place in range(struck[free[a]] if free[a] >= 0 else 0):
-                    v = strikes[free[a], place]
+                for index in range(struck[free[a]] if free[a] >= 0 else 0):
+                    v = strikes[free[a], index]
                     prediction = -2 if exactly else nearest_unvetoed(scores, a, vetoed[v])
                     if prediction == -2:
                         prediction = nearest_exactly(distances, weights, a, powers[p], vetoed[v], possible)
@@ -67,7 +67,7 @@ def tally_predictions(logits, codes, softmax, bins, by_prediction, array, weight
 
 @compiled
 def count(counts, prediction, step, code, softmax_right, by_prediction):
-    """Count a sample's outcome, if it has an prediction."""
+    """Count a sample's outcome, if it has a prediction."""
     if prediction >= 0:
         right = prediction == code
         outcome = SAME if right == softmax_right else WIN if right else LOSS
@@ -122,7 +122,7 @@ def can_be_predicted(weights):
 
 @compiled
 def largest_response(array):
-    """Responses up to this size are no further than ``LARGEST_DISTANCE`` from any class."""
+    """Responses up to this size are no further than ``MAX_DISTANCE`` from any class."""
     center, left, right = array
     size, spread = 0.0, np.inf
     for i in range(center.shape[0]):
@@ -130,7 +130,7 @@ def largest_response(array):
             if center[i, j] == center[i, j]:  # not a class without samples
                 size = max(size, abs(center[i, j]))
                 spread = min(spread, left[i, j], right[i, j])
-    return LARGEST_DISTANCE * spread - size
+    return MAX_DISTANCE * spread - size
 
 
 @compiled
@@ -185,7 +185,7 @@ def nearest_classes(scores, predictions, close):
             best[a] = score if better else best[a]
             predictions[a] = i if better else predictions[a]
     for a in range(scores.shape[1]):
-        close[a] = second[a] < np.inf and second[a] <= best[a] * ROUNDING + SMALLEST_SUM
+        close[a] = second[a] < np.inf and second[a] <= best[a] * ROUNDING + MIN_SUM
 
 
 @compiled
@@ -203,7 +203,7 @@ def nearest_unvetoed(scores, a, vetoed):
             prediction = i
         elif scores[i, a] < second:
             second = scores[i, a]
-    return -2 if second < np.inf and second <= best * ROUNDING + SMALLEST_SUM else prediction
+    return -2 if second < np.inf and second <= best * ROUNDING + MIN_SUM else prediction
 
 
 @compiled

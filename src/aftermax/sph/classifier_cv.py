@@ -15,7 +15,7 @@ from aftermax._utils.validation import check_count, check_number
 from aftermax.sph.choice import Choice, choose_sph
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.fitted import FittedSPH
-from aftermax.sph.grid import Grid, checked_blocks
+from aftermax.sph.grid import Grid, blocks_with_softmax
 
 
 class SPHClassifierCV(HeadEstimator):
@@ -145,7 +145,7 @@ class SPHClassifierCV(HeadEstimator):
         check_count("cv", self.cv, least=2)
         check_count("n_repeats", self.n_repeats)
         check_number("alpha", self.alpha, 0.0, 1.0)
-        blocks = checked_blocks(self.grid)
+        blocks = blocks_with_softmax(self.grid)
         samples = self._checked(X, y)
         choice = choose_sph(
             samples,

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from aftermax._heads.formula import ArrayOperations, Constants, Plan
 from aftermax._heads.protocol import Inputs, InputShape, State
 from aftermax._utils.softmax import settle_argmax, softmax
-from aftermax._utils.threads import over_ranges, rows_per_range
+from aftermax._utils.threads import over_ranges, samples_per_range
 from aftermax._utils.untrusted import Arrays, fields, number
 from aftermax._utils.validation import compute_ready
 from aftermax.sph import _formula
 from aftermax.sph._pooling import pooled_scores, pooling_rule
 from aftermax.sph.hyperparameters import hyperparameters_from_file
+from aftermax.sph.pooled_temperature import score_probabilities
 from aftermax.sph.response_array import ResponseArray
-from aftermax.sph.temperature import score_probabilities
 
 if TYPE_CHECKING:
     from aftermax.sph._kernels import PoolingRule
@@ -122,7 +122,7 @@ class FittedSPH:
     def formula(self) -> tuple[Plan, dict[str, NDArray[Any]]]:
         """See :mod:`aftermax.sph._formula`."""
         constants = _formula.constants_of(self.rule, self.certainty, self.trusted)
-        temperatures = {"temperature": self.softmax_temperature, "pooled_temperature": self.temperature}
+        temperatures = {"softmax_temperature": self.softmax_temperature, "temperature": self.temperature}
         return _formula.plan_of(self.rule), constants | {name: np.array(t) for name, t in temperatures.items()}
 
     @staticmethod
@@ -154,5 +154,5 @@ def decide(
         _kernels.predict_samples(chunk, certainty, trusted, rule, predictions, routes)
         out[first:last] = result(chunk, predictions, routes)
 
-    over_ranges(work, len(logits), rows_per_range(logits.shape[1]))
+    over_ranges(work, len(logits), samples_per_range(logits.shape[1]))
     return out

@@ -69,7 +69,7 @@ def grid_blocks(grid: Grid) -> list[Block]:
     return [_block(part) for part in parts]
 
 
-def checked_blocks(grid: Grid | None) -> list[Block]:
+def blocks_with_softmax(grid: Grid | None) -> list[Block]:
     """The grid, or the default one, followed by plain softmax, which every choice includes."""
     return [*grid_blocks(default_grid() if grid is None else grid), *grid_blocks({"certainty": [0.0]})]
 
@@ -117,8 +117,8 @@ def grid_columns(blocks: list[Block]) -> dict[str, NDArray[Any]]:
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in HYPERPARAMETERS}
     for block in blocks:
         shape = block_shape(block)
-        for place, axis in enumerate(AXES):
-            along = [-1 if other == place else 1 for other in range(len(AXES))]
+        for number, axis in enumerate(AXES):
+            along = [-1 if other == number else 1 for other in range(len(AXES))]
             for part, name in enumerate(PAIRS.get(axis, (axis,))):
                 values = [value[part] for value in block[axis]] if axis in PAIRS else block[axis]
                 columns[name].append(np.broadcast_to(np.array(values).reshape(along), shape).ravel())

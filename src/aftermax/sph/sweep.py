@@ -20,15 +20,12 @@ from aftermax._utils.labels import label_codes, warn_if_misaligned
 from aftermax._utils.paired_tests import relative_gain
 from aftermax._utils.progress import Progress
 from aftermax._utils.validation import as_logits, compute_ready
-from aftermax.sph._sweep_counts import COUNTS, OUTCOMES, SweepSamples, count_sets, padded
+from aftermax.sph._sweep_counts import COUNTS, OUTCOMES, SweepSamples, count_combinations, padded
 from aftermax.sph.grid import AXES, Block, Grid, block_shape, default_grid, grid_blocks, grid_columns
 
-# How many counters a task may have: a few arrays of them, at four or eight bytes each.
-MOST_COUNTERS = 2**22
-# And how many numbers its weights may take, intermediate arrays included.
-MOST_WEIGHTS = 2**24
-# With more combinations than this, the columns alone fill the memory of most machines.
-MOST_SETS = 10**8
+MAX_COUNTERS = 2**22  # of a task, which has a few arrays of them, at four or eight bytes each
+MAX_WEIGHTS = 2**24  # of a task: how many numbers they may take, intermediate arrays included
+MAX_COMBINATIONS = 10**8  # the columns of more fill the memory of most machines
 
 
 def sweep(
@@ -136,10 +133,10 @@ def _scores(counts: NDArray[np.int64], evaluated: SweepSamples) -> dict[str, NDA
 
 
 class Task(NamedTuple):
-    """A block with one window and one center, so that all its sets share a response array."""
+    """A block with one window and one center, so that all its combinations share a response array."""
 
     block: Block
-    places: NDArray[np.int64]  # of its sets among all, one axis for each of AXES
+    indices: NDArray[np.int64]  # of its combinations among all, one axis for each of AXES
 
 
 def sweep_splits(
@@ -155,19 +152,20 @@ def sweep_splits(
 
     Splits are taken only as they are needed: all of them at once may be more than memory holds.
     """
-    sets = sum(math.prod(block_shape(block)) for block in blocks)
-    if sets > MOST_SETS:
+    combinations = sum(math.prod(block_shape(block)) for block in blocks)
+    if combinations > MAX_COMBINATIONS:
         raise ValueError(
-            f"grid has {sets:,} combinations, more than the {MOST_SETS:,} that fit into memory: sweep parts of it."
+            f"grid has {combinations:,} combinations, more than the {MAX_COMBINATIONS:,} that fit into memory: sweep "
+            "parts of it."
         )
     tasks = list(_tasks(blocks, size))
-    calls = ([delayed(count_sets)(*split, task.block) for task in tasks] for split in splits)
+    calls = ([delayed(count_combinations)(*split, task.block) for task in tasks] for split in splits)
     with Progress(what, number * len(tasks), progress) as bar:
         results = _side_by_side(calls, n_jobs)
         for _ in range(number):
-            counts = np.empty((len(COUNTS), sets), dtype=np.int64)
+            counts = np.empty((len(COUNTS), combinations), dtype=np.int64)
             for task in tasks:
-                counts[:, task.places.ravel()] = next(results).reshape(len(COUNTS), -1)
+                counts[:, task.indices.ravel()] = next(results).reshape(len(COUNTS), -1)
                 bar.step()
             yield counts
 
@@ -188,9 +186,9 @@ def _tasks(blocks: list[Block], size: int) -> Iterator[Task]:
     first = 0
     for block in blocks:
         shape = block_shape(block)
-        places = first + np.arange(math.prod(shape)).reshape(shape)
-        first += places.size
-        for task in _cut(Task(block, places), "window"):
+        indices = first + np.arange(math.prod(shape)).reshape(shape)
+        first += indices.size
+        for task in _cut(Task(block, indices), "window"):
             for part in _cut(task, "center"):
                 yield from _small_enough(part, size)
 
@@ -199,19 +197,19 @@ def _cut(task: Task, axis: str, pieces: int | None = None) -> Iterator[Task]:
     """The task in pieces along an axis: that many, or one for each value."""
     values = task.block[axis]
     for part in np.array_split(np.arange(len(values)), pieces or len(values)):
-        block = task.block | {axis: [values[place] for place in part]}
-        yield Task(block, task.places.take(part, axis=AXES.index(axis)))
+        block = task.block | {axis: [values[index] for index in part]}
+        yield Task(block, task.indices.take(part, axis=AXES.index(axis)))
 
 
 def _small_enough(task: Task, size: int) -> Iterator[Task]:
     """The task, halved along its longest axis until its weights, its counters and its results fit into memory."""
     lengths = {axis: len(task.block[axis]) for axis in AXES}
-    gains, sets = lengths["min_gain"], lengths["min_separation"] * lengths["weight_power"]
-    counters = task.places.size // gains * max(size * OUTCOMES, len(COUNTS) * gains)
+    gains, weight_sets = lengths["min_gain"], lengths["min_separation"] * lengths["weight_power"]
+    counters = task.indices.size // gains * max(size * OUTCOMES, len(COUNTS) * gains)
     axes: tuple[str, ...] = ()
-    if size**2 * padded(sets) * (6 + lengths["distance_power"]) > MOST_WEIGHTS:
+    if size**2 * padded(weight_sets) * (6 + lengths["distance_power"]) > MAX_WEIGHTS:
         axes = ("min_separation", "weight_power", "distance_power")
-    elif counters > MOST_COUNTERS:
+    elif counters > MAX_COUNTERS:
         axes = AXES
     longest = max(axes, key=lambda axis: lengths[axis], default=None)
     if longest is None or lengths[longest] == 1:

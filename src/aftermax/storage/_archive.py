@@ -25,10 +25,10 @@ from aftermax._utils.untrusted import count, fields, flag, one_of, some
 FORMAT = "aftermax head"
 VERSION = 2
 
-MOST_BYTES = 2**30
-MOST_BYTES_OF_JSON = 2**24
-MOST_MEMBERS = 64
-MOST_BYTES_OF_DIRECTORY = 2**16
+MAX_BYTES = 2**30
+MAX_BYTES_OF_JSON = 2**24
+MAX_MEMBERS = 64
+MAX_BYTES_OF_DIRECTORY = 2**16
 DESCRIPTION = "head.json"
 MEMBER = re.compile(r"[a-z_]{1,64}\.npy")
 TYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,6}|\|S[1-9][0-9]{0,6}")
@@ -49,8 +49,8 @@ class ForeignError(ValueError):
 def write_archive(path: Path, content: State) -> None:
     """Write values and arrays to a new file."""
     members = _members(content)
-    if sum(map(len, members.values())) > MOST_BYTES:
-        raise ValueError(f"This head is too large to be saved: a head file has at most {MOST_BYTES:,} bytes.")
+    if sum(map(len, members.values())) > MAX_BYTES:
+        raise ValueError(f"This head is too large to be saved: a head file has at most {MAX_BYTES:,} bytes.")
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
             member = zipfile.ZipInfo(name)  # dated 1980, so that the bytes are always the same
@@ -121,8 +121,8 @@ def read_archive(file: BinaryIO) -> State:
             raise ValueError("the files in it are not those that head.json names")
         for member in members.values():
             _check_member(member)
-        if sum(member.file_size for member in members.values()) > MOST_BYTES:
-            raise ValueError(f"it is larger than {MOST_BYTES:,} bytes")
+        if sum(member.file_size for member in members.values()) > MAX_BYTES:
+            raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
         arrays = {name: _array(archive, members[f"{name}.npy"], header) for name, header in declared.items()}
     return State(described, arrays)
 
@@ -137,13 +137,13 @@ def _check_ends(file: BinaryIO) -> None:
         raise ForeignError(f"is not a head file. {WRITTEN}")
     file.seek(max(0, size - END.size - 20))
     end = file.read()
-    if size > MOST_BYTES + MOST_BYTES_OF_DIRECTORY:
-        raise ForeignError(f"is not a head file: it is larger than {MOST_BYTES:,} bytes. {WRITTEN}")
+    if size > MAX_BYTES + MAX_BYTES_OF_DIRECTORY:
+        raise ForeignError(f"is not a head file: it is larger than {MAX_BYTES:,} bytes. {WRITTEN}")
     if end[-END.size :][:4] != b"PK\x05\x06":
         raise ValueError("its end is missing")
     *_, members, directory, _, _ = END.unpack(end[-END.size :])
-    if end[:4] == b"PK\x06\x07" or members > MOST_MEMBERS or directory > MOST_BYTES_OF_DIRECTORY:
-        raise ForeignError(f"is not a head file: it is an archive of more than {MOST_MEMBERS} files. {WRITTEN}")
+    if end[:4] == b"PK\x06\x07" or members > MAX_MEMBERS or directory > MAX_BYTES_OF_DIRECTORY:
+        raise ForeignError(f"is not a head file: it is an archive of more than {MAX_MEMBERS} files. {WRITTEN}")
     file.seek(0)
 
 
@@ -158,8 +158,8 @@ def _check_member(member: zipfile.ZipInfo) -> None:
 def _description(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> dict[str, Any]:
     """The content of head.json, if this version of aftermax can read it."""
     _check_member(member)
-    if member.file_size > MOST_BYTES_OF_JSON:
-        raise ValueError(f"{DESCRIPTION} is larger than {MOST_BYTES_OF_JSON:,} bytes")
+    if member.file_size > MAX_BYTES_OF_JSON:
+        raise ValueError(f"{DESCRIPTION} is larger than {MAX_BYTES_OF_JSON:,} bytes")
     text = archive.read(member).decode("utf-8")
     described = json.loads(text, object_pairs_hook=_from_json, parse_constant=_refuse)
     if not isinstance(described, dict) or described.pop("format", None) != FORMAT:

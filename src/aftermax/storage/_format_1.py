@@ -9,8 +9,19 @@ from numpy.typing import NDArray
 
 from aftermax._heads.protocol import State
 from aftermax._utils.untrusted import fields, one_of, some
-from aftermax.sph.hyperparameters import HYPERPARAMETERS
 
+HYPERPARAMETERS = (  # as they were then
+    "certainty",
+    "window_low",
+    "window_high",
+    "center",
+    "min_separation",
+    "weight_power",
+    "veto_distance",
+    "veto_count",
+    "min_gain",
+    "distance_power",
+)
 SPH_FIELDS = {"certainty", "distance_power", "veto_distance", "veto_count", "temperature"}
 CV_FIELDS = {"best_params", "fell_back", "gain", "gain_interval", "p_value", "best_estimator"}
 REPORT_FIELDS = {"gain", "gain_interval", "p_value", "candidates", "candidates_are_weighted", "weights"}

@@ -182,7 +182,7 @@ def _candidate(described: object) -> Candidate:
     names = {"name", "error", "gain", "gain_interval", "wins", "losses", "log_loss", "p_value"}
     named = fields(described, names, "a candidate")
     return Candidate(
-        name=one_of(named["name"], DESCRIPTIONS, "the name of a candidate"),
+        name=one_of(named["name"], {*DESCRIPTIONS, *FITTED_HEADS}, "the name of a candidate"),
         error=number(named["error"], "error", 0.0, 1.0),
         gain=number(named["gain"], "gain"),
         gain_interval=_interval(named["gain_interval"]),

@@ -16,10 +16,10 @@ from aftermax._heads.protocol import State
 from aftermax._utils.files import checked_output_path, write_atomically
 from aftermax._utils.untrusted import fields, one_of, texts
 from aftermax.storage import _format_1
-from aftermax.storage._archive import AGAIN, DAMAGE, ForeignError, read_archive, write_archive
+from aftermax.storage._archive import AGAIN, DAMAGE, VERSION, ForeignError, read_archive, write_archive
 from aftermax.storage._schema import ESTIMATORS, Head, from_content, to_content
 
-UPGRADES: dict[int, Callable[[State], State]] = {1: _format_1.upgrade}  # every old format stays readable
+UPGRADES: dict[int, Callable[[State], State]] = {1: _format_1.upgrade}  # each brings a format to the next one
 SCORES = "scores"  # an optional field that the command writes
 
 
@@ -111,7 +111,9 @@ def read_head(path: str | os.PathLike[str]) -> tuple[Head, FittedOn]:
             scores = described.pop(SCORES, {"kind": "logits", "columns": None})
             version = described.pop("format_version")
             content = State(described, arrays)
-            head = from_content(UPGRADES[version](content) if version in UPGRADES else content)
+            for older in range(version, VERSION):
+                content = UPGRADES[older](content)
+            head = from_content(content)
             return head, _fitted_on(scores, len(head.classes_))
         except ForeignError as error:
             raise ValueError(f"{os.fspath(path)} {error}") from error

@@ -56,7 +56,7 @@ def test_the_log_loss_is_of_the_true_class_even_if_it_has_no_samples():
     raw = np.exp(test.logits) / np.exp(test.logits).sum(axis=1, keepdims=True)
     assert found["softmax"].log_loss == pytest.approx(-np.mean(np.log(raw[np.arange(200), test.labels])))
     missing = np.mean(test.labels == 1)
-    assert found["logistic"].log_loss > missing * -np.log(measure.LEAST_PROBABILITY)
+    assert found["logistic"].log_loss > missing * -np.log(measure.MIN_PROBABILITY)
     assert np.isnan(found["svc"].log_loss)
 
 

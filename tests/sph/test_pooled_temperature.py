@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aftermax._utils.softmax import settle_argmax
-from aftermax.sph.temperature import fit_temperature, score_probabilities
+from aftermax.sph.pooled_temperature import fit_temperature, score_probabilities
 
 INF = np.inf
 

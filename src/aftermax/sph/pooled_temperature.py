@@ -3,12 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._utils.multinomial import platt_smoothing
 from aftermax._utils.softmax import normalised_exp
 
 # The temperature is sought around the typical distance between the best two scores, this far and in these steps.
 LOG_RANGE = 7.0
 LOG_STEP = 1.0
-SMALLEST_EXPONENT = 700.0
+MIN_EXPONENT = -700.0  # exp of less than this is close to underflow
 
 
 def score_probabilities(
@@ -27,7 +28,7 @@ def score_probabilities(
 def fit_temperature(scores: NDArray[np.float64], predictions: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
     """The temperature with the least log loss of ``codes``, the true classes, under :func:`score_probabilities`.
 
-    The targets are smoothed as in Platt scaling: the true class has (n + 1) / (n + 2), the rest is spread evenly, so
+    The targets are smoothed as in Platt scaling: 1 / (n + 2) of the probability is spread evenly over the classes, so
     that a few samples without an error do not give certainty. Samples whose true class has no score are left out; with
     none left, the temperature is 1.
     """
@@ -41,14 +42,14 @@ def fit_temperature(scores: NDArray[np.float64], predictions: NDArray[np.int64],
         return 1.0
     possible = np.isfinite(beyond)
     beyond = np.where(possible, beyond, 0.0)
-    smoothing = 1.0 / (len(codes) + 2)
+    smoothing = platt_smoothing(len(codes))
     truth, even = beyond[np.arange(len(codes)), codes], beyond.sum(axis=1) / possible.sum(axis=1)
     target = (1 - smoothing) * truth + smoothing * even
 
     def slope(log_temperature: float) -> float:
         """Derivative of the log loss by 1 / temperature: the score of the true class less the expected score."""
         with np.errstate(over="ignore"):
-            exponents = np.maximum(beyond * -np.exp(-log_temperature), -SMALLEST_EXPONENT)
+            exponents = np.maximum(beyond * -np.exp(-log_temperature), MIN_EXPONENT)
         weights = possible * np.exp(exponents)
         expected = np.einsum("nk,nk->n", weights, beyond) / weights.sum(axis=1)
         return float(np.mean(target - expected))
