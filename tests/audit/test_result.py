@@ -28,6 +28,7 @@ def test_it_prints_the_verdict_and_the_tables(by_auto_head):
     assert repr(by_auto_head) == str(by_auto_head)
 
 
+@pytest.mark.filterwarnings("ignore:softmax is right on")
 def test_to_dict_is_plain_and_survives_json(by_auto_head):
     plain = by_auto_head.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain

@@ -157,6 +157,7 @@ def test_softmax_predicts_where_only_one_class_is_left_to_fit_on():
     assert result.by_class[1].losses == 0
 
 
+@pytest.mark.filterwarnings("ignore:softmax is right on")
 def test_features_go_to_heads_that_take_them():
     logits, labels = weak_samples(rows=200)
     features = np.eye(5)[labels] + 0.3 * np.random.default_rng(0).normal(size=(200, 5))
@@ -174,6 +175,7 @@ def test_features_go_to_heads_that_take_them():
     assert audit(logits, labels, Plain(), features=features).gain > 0.5
 
 
+@pytest.mark.filterwarnings("ignore:softmax is right on")
 def test_the_same_each_time_and_for_any_order_of_samples():
     logits, labels = weak_samples(rows=200)
     order = np.random.default_rng(0).permutation(200)

@@ -109,7 +109,7 @@ def test_the_verdict_is_one_truthful_sentence(counts, fields, verdict):
     [
         ((60, 10, 200), "about 230 would have been enough"),
         ((6, 0, 20), "these are enough"),  # though a proof was not to be counted on
-        ((30, 20, 200), "about 4,086"),
+        ((30, 20, 200), "about 4,100"),
         ((10, 20, 200), "no gain to prove"),
     ],
 )

@@ -485,3 +485,17 @@ def test_the_temperature_of_masked_logits_is_that_of_the_others(columns):
     plain, with_mask = (fit_softmax_temperature(Samples(values, labels, np.ones(2000))) for values in (logits, masked))
     assert with_mask == pytest.approx(plain, rel=0.02)
     assert plain == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_data_frame_with_the_classes_in_another_order_is_refused():
+    """Found by a new user: a head fitted on an array took the columns in the order they came."""
+    logits, labels = weak()
+    names = np.array(["ant", "bee", "cat", "dog", "eel"])
+    head = AutoHead(cv=2).fit(logits, names[labels])
+    reordered = pd.DataFrame(logits, columns=names)[names[::-1]]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X has feature names")
+        for method in (head.predict, head.predict_proba):
+            with pytest.raises(ValueError, match=r"columns of X are \('eel', .*in the order of classes_"):
+                method(reordered)
+        np.testing.assert_array_equal(head.predict(reordered[names]), head.predict(logits))

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 
 from aftermax._utils.chance import warn_if_by_chance
 
@@ -21,6 +22,13 @@ def test_a_warning_comes_only_where_neither_is_better_than_chance():
     softmax, predicted, codes = draws[0]
     some_right = np.where(np.arange(200) % 3 == 0, codes, softmax)
     assert by_chance(some_right, predicted, codes) == 0
-    assert by_chance(softmax, some_right, codes) == 0  # the head shows that labels and samples are in the same order
+    assert by_chance(softmax, some_right, codes) == 1  # the head shows that labels and samples are in the same order
     assert by_chance(np.zeros(200, dtype=int), np.zeros(200, dtype=int), codes) == 1
     assert by_chance(softmax[:49], predicted[:49], codes[:49]) == 0  # too few samples
+
+
+def test_if_the_head_is_better_only_the_columns_are_in_doubt():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(4, size=400)
+    with pytest.warns(UserWarning, match=r"than chance \(\d+\): the head is better, but check"):
+        warn_if_by_chance(rng.integers(4, size=400), codes, codes, 4)

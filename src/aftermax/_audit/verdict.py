@@ -127,6 +127,6 @@ def samples_to_be_sure(audit: Audit) -> str:
     if audit.rows_needed is None:
         return "no gain to prove"
     if audit.p_value >= ALPHA:
-        return f"about {audit.rows_needed:,}"
+        return f"about {_rounded_up(audit.rows_needed):,}"
     enough = audit.rows_needed <= audit.rows
-    return f"about {audit.rows_needed:,} would have been enough" if enough else "these are enough"
+    return f"about {_rounded_up(audit.rows_needed):,} would have been enough" if enough else "these are enough"

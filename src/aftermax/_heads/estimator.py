@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from aftermax._utils.labelled_samples import LabelledSamples, labelled_samples
+from aftermax._utils.labels import check_column_order
 from aftermax._utils.validation import as_features, as_logits
 
 
@@ -29,6 +30,7 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
     def _inputs(self, X: ArrayLike, features: ArrayLike | None = None) -> list[NDArray[Any]]:
         """Logits and features, if there are any, checked. Called by what users call: warnings point at their line."""
         logits = as_logits(X, self, reset=False, stacklevel=4)
+        check_column_order(getattr(X, "columns", None), self.classes_)
         width = self.features_width_
         if (features is None) != (width is None):
             raise ValueError(

@@ -16,18 +16,21 @@ ROUNDING = 1e-9
 def warn_if_by_chance(
     softmax: NDArray[np.int64], predicted: NDArray[np.int64], codes: NDArray[np.int64], n_classes: int
 ) -> None:
-    """Warn if neither softmax's predictions nor a head's out-of-fold predictions are better than chance.
+    """Warn if softmax's predictions are no better than chance.
 
-    If those of a head are, the labels do belong to the samples, however bad softmax is.
+    If a head's out-of-fold predictions are better, the labels do belong to the samples, and only the order of the
+    columns is in doubt.
     """
     n_samples, right = len(codes), int(np.count_nonzero(softmax == codes))
     chance, softmax_is_better = _compare_with_chance(softmax, codes, n_classes)
     _, head_is_better = _compare_with_chance(predicted, codes, n_classes)
-    if n_samples < MIN_SAMPLES or softmax_is_better or head_is_better:
+    if n_samples < MIN_SAMPLES or softmax_is_better:
         return
+    check = "check that labels and logits are in the same order, and that the columns are in the order of the classes."
+    if head_is_better:
+        check = "the head is better, but check that the columns are in the order of the classes."
     warnings.warn(
-        f"softmax is right on {right:,} of {n_samples:,} samples, no better than chance ({chance:,.0f}): check that "
-        "labels and logits are in the same order, and that the columns are in the order of the classes.",
+        f"softmax is right on {right:,} of {n_samples:,} samples, no better than chance ({chance:,.0f}): {check}",
         UserWarning,
         stacklevel=3,
     )

@@ -152,6 +152,16 @@ def _checked_classes(classes: ArrayLike, columns: int) -> NDArray[Any]:
     return names
 
 
+def check_column_order(headings: Iterable[Any] | None, classes: NDArray[Any]) -> None:
+    """Refuse a data frame whose columns are named after the classes, but are in another order."""
+    titles, names = [] if headings is None else list(headings), classes.tolist()
+    if titles != names and sorted(map(str, titles)) == sorted(map(str, names)):
+        raise ValueError(
+            f"The columns of X are ({listed(titles)}) and the head's classes ({listed(names)}): put the columns in the "
+            "order of classes_, as X[head.classes_]."
+        )
+
+
 def listed(values: list[Any]) -> str:
     """List values in a message: at most the first five."""
     shown = ", ".join(repr(value) for value in values[:5])

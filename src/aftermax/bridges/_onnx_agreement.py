@@ -38,7 +38,7 @@ class Agreement(NamedTuple):
     def __str__(self) -> str:
         n_other = self.rows - self.same
         other = f"; of the other {n_other:,}, {self.within_rounding:,} are within rounding" if n_other else ""
-        threshold = f", except for {self.at_threshold:,} samples at a threshold" if self.at_threshold else ""
+        threshold = f", except for {self.at_threshold:,} at a threshold such as SPH's gate" if self.at_threshold else ""
         return (
             f"{self.same:,} of {self.rows:,} samples have the Python head's prediction{other}. Probabilities differ by "
             f"at most {self.largest_difference:.1g}{threshold}."
