@@ -15,7 +15,7 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, max_exa
 settings.load_profile("repeatable")
 
 
-SLOWEST = ("test_docs", "test_vmnist", "test_sklearn_contract", "test_predict", "test_head")
+SLOWEST = ("test_docs", "test_vmnist", "test_sklearn_contract", "test_predict", "test_head", "test_selection")
 
 
 def pytest_collection_modifyitems(items):

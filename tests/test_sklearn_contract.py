@@ -84,7 +84,7 @@ def test_works_in_a_pipeline_that_makes_the_logits(validation):
 
 
 def test_folds_that_lack_a_class_are_no_obstacle():
-    logits, labels = make_samples(rows=60, size=4)
+    logits, labels = make_samples(n_samples=60, n_classes=4)
     labels = np.where(labels == 3, 0, labels)
     labels[0] = 3
     assert np.isfinite(cross_val_score(SPHClassifier(), logits, labels, cv=KFold(3))).all()

@@ -185,7 +185,7 @@ def in_double(samples: Samples) -> Samples:
 def single_threaded() -> Iterator[None]:
     """One thread for everything, so that times compare; and no warning of rare classes, which are part of the trial."""
     with threadpool_limits(1), one_thread(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Fewer than \d+ labelled (rows|samples)", UserWarning)
+        warnings.filterwarnings("ignore", r"Fewer than \d+ labelled samples", UserWarning)
         yield
 
 

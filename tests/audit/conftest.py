@@ -4,12 +4,12 @@ import pytest
 from matplotlib import pyplot
 
 from aftermax import audit
-from helpers.audits import weak_samples
+from helpers.samples import weak_samples
 
 
 @pytest.fixture(scope="session")
 def by_auto_head():
-    return audit(*weak_samples())
+    return audit(*weak_samples(300))
 
 
 @pytest.fixture(autouse=True)

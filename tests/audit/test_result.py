@@ -11,7 +11,8 @@ from aftermax import AutoHead, audit
 from aftermax._audit.counts import most_changed
 from aftermax._audit.verdict import better_and_worse
 from aftermax.plots import AuditDisplay
-from helpers.audits import small_search, weak_samples
+from helpers.audits import small_search
+from helpers.samples import weak_samples
 
 
 def test_it_prints_the_verdict_and_the_tables(by_auto_head):
@@ -37,7 +38,7 @@ def test_to_dict_is_plain_and_survives_json(by_auto_head):
     assert plain["candidates"]["sph"]["log_loss"] is None
     assert "head" not in plain
     assert math.isclose(plain["gain"], by_auto_head.gain)
-    assert audit(*weak_samples(rows=150), small_search()).to_dict()["candidates"] is None
+    assert audit(*weak_samples(n_samples=150), small_search()).to_dict()["candidates"] is None
 
 
 def test_the_figure_shows_the_counts(by_auto_head):

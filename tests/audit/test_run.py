@@ -19,8 +19,8 @@ import aftermax
 from aftermax import AutoHead, SPHClassifier, audit
 from aftermax._utils.paired_tests import exact_mcnemar
 from aftermax._utils.softmax import softmax
-from helpers.audits import small_search, weak_samples
-from helpers.samples import make_samples
+from helpers.audits import small_search
+from helpers.samples import make_samples, weak_samples
 
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
 
@@ -63,7 +63,7 @@ def assert_counted_from(result, predicted, logits, labels):
 
 
 def test_an_auto_head_is_fitted_once_and_its_out_of_fold_predictions_are_counted(by_auto_head):
-    logits, labels = weak_samples()
+    logits, labels = weak_samples(300)
     head = AutoHead().fit(logits, labels)
     result = by_auto_head
     assert_counted_from(result, head.held_out_, logits, labels)
@@ -75,7 +75,7 @@ def test_an_auto_head_is_fitted_once_and_its_out_of_fold_predictions_are_counted
 
 
 def test_a_search_that_falls_back_is_softmax():
-    logits, labels = weak_samples()
+    logits, labels = weak_samples(300)
     for alpha, chosen in ((0.05, "sph"), (0.0, "softmax")):
         search = small_search(alpha=alpha)
         result = audit(logits, labels, search)
@@ -97,7 +97,7 @@ class Counting(ClassifierMixin, BaseEstimator):
 
 
 def test_any_other_head_is_cross_validated_on_copies_and_fitted_on_all_samples():
-    logits, labels = weak_samples()
+    logits, labels = weak_samples(300)
     head = Counting()
     result = audit(logits, labels, head)
     assert_counted_from(result, np.ones(300), logits, labels)
@@ -107,13 +107,13 @@ def test_any_other_head_is_cross_validated_on_copies_and_fitted_on_all_samples()
 
 
 def test_a_fitted_head_is_fitted_again():
-    logits, labels = weak_samples()
+    logits, labels = weak_samples(300)
     head = Counting().fit(logits, labels)
     assert_counted_from(audit(logits, labels, head), np.ones(300), logits, labels)
 
 
 def test_a_plain_scikit_learn_head_with_string_labels_and_a_data_frame():
-    logits, labels = weak_samples()
+    logits, labels = weak_samples(300)
     ours = audit(logits, labels, scaled_regression())
     assert ours.verdict.startswith("Yes: ")
     frame = pd.DataFrame(logits, columns=NAMES)
@@ -126,7 +126,7 @@ def test_a_plain_scikit_learn_head_with_string_labels_and_a_data_frame():
 
 
 def test_two_classes():
-    logits, labels = make_samples(size=2, home=1.0, rows=200)
+    logits, labels = make_samples(n_classes=2, home=1.0, n_samples=200)
     result = audit(logits + np.array([2.0, 0.0]), np.array(["no", "yes"])[labels], small_search())
     assert result.wins > result.losses
     assert [(one.true, one.taken_for) for one in result.pairs] == [("yes", "no")]
@@ -142,7 +142,7 @@ def test_two_classes():
 )
 @pytest.mark.filterwarnings("ignore:.*least populated class")
 def test_classes_that_a_fold_lacks_or_all_samples_lack_do_not_break_it(head):
-    logits, labels = weak_samples()
+    logits, labels = weak_samples(300)
     keep = (labels > 1) | (np.cumsum(labels == 1) * (labels == 1) == 1)  # one sample of class 1, none of class 0
     result = audit(logits[keep], NAMES[labels[keep]], head, classes=NAMES)
     assert [one.rows for one in result.by_class[:2]] == [0, 1]
@@ -159,7 +159,7 @@ def test_softmax_predicts_where_only_one_class_is_left_to_fit_on():
 
 @pytest.mark.filterwarnings("ignore:softmax is right on")
 def test_features_go_to_heads_that_take_them():
-    logits, labels = weak_samples(rows=200)
+    logits, labels = weak_samples(n_samples=200)
     features = np.eye(5)[labels] + 0.3 * np.random.default_rng(0).normal(size=(200, 5))
     result = audit(logits, labels, features=features)
     assert result.gain > 0.5
@@ -177,7 +177,7 @@ def test_features_go_to_heads_that_take_them():
 
 @pytest.mark.filterwarnings("ignore:softmax is right on")
 def test_the_same_each_time_and_for_any_order_of_samples():
-    logits, labels = weak_samples(rows=200)
+    logits, labels = weak_samples(n_samples=200)
     order = np.random.default_rng(0).permutation(200)
     for head in (small_search(), scaled_regression()):
         result = audit(logits, labels, head)
@@ -235,13 +235,13 @@ def test_a_perfect_network_and_one_that_cannot_be_mended():
     ],
 )
 def test_what_cannot_be_audited_is_refused(change, error, message):
-    logits, labels = weak_samples(rows=50)
+    logits, labels = weak_samples(n_samples=50)
     with pytest.raises(error, match=message):
         audit(**{"logits": logits, "labels": labels} | change)
 
 
 def test_warnings_come_once_and_point_at_the_users_line():
-    logits, labels = weak_samples(rows=200)
+    logits, labels = weak_samples(n_samples=200)
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     for head in (small_search(), LinearDiscriminantAnalysis()):
         with warnings.catch_warnings(record=True) as caught:
@@ -253,7 +253,7 @@ def test_warnings_come_once_and_point_at_the_users_line():
 
 @pytest.mark.filterwarnings("ignore")
 def test_warnings_are_in_the_result_once_each_even_if_python_ignores_them():
-    logits, labels = make_samples(rows=200)
+    logits, labels = make_samples(n_samples=200)
     probabilities = softmax(logits)
     few = (labels > 0) | (np.cumsum(labels == 0) <= 5)
     result = audit(probabilities[few], NAMES[labels[few]], small_search())
@@ -277,15 +277,15 @@ def test_what_another_head_warns_of_is_raised_but_not_passed_on():
             return super().fit(X, y)
 
     with pytest.warns(UserWarning, match="secret"):
-        assert audit(*weak_samples(), Loud()).warnings == ()
+        assert audit(*weak_samples(300), Loud()).warnings == ()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=__name__)  # as today, filters see where it comes from
         warnings.filterwarnings("ignore", module="aftermax")
-        audit(*weak_samples(), Loud())
+        audit(*weak_samples(300), Loud())
 
 
 def test_labels_in_another_order_than_the_samples_are_warned_of():
-    logits, labels = make_samples(home=4.0, rows=300)
+    logits, labels = make_samples(home=4.0, n_samples=300)
     shuffled = np.random.default_rng(0).permutation(labels)
     message = (
         r"^softmax is right on (\d+) of 300 samples, no better than chance \((\d+)\): check that labels and logits"

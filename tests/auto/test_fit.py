@@ -3,13 +3,13 @@
 import numpy as np
 
 from aftermax import AutoHead, fit
-from helpers.auto_heads import weak
+from helpers.samples import weak_samples
 
 NAMES = np.array(["eel", "dog", "cow", "bee", "ant"])
 
 
 def test_fit_is_an_auto_head_that_was_given_the_same():
-    logits, labels = weak(rows=200)
+    logits, labels = weak_samples(n_samples=200)
     rng = np.random.default_rng(0)
     features, weights = rng.normal(size=(200, 2)), rng.uniform(0.5, 2.0, 200)
     head = fit(logits, NAMES[labels], features=features, sample_weight=weights, classes=NAMES, random_state=3)

@@ -59,7 +59,7 @@ def test_a_head_of_any_kind_predicts_as_in_python(kind, precision, n_samples):
 def test_a_combination_with_one_covariance_for_all_classes_predicts_as_in_python():
     """As with more than 50 classes."""
     offsets = 2 * np.cos(np.arange(52))
-    logits, labels = make_samples(labels=np.arange(520) % 52, size=52, home=3.0)
+    logits, labels = make_samples(labels=np.arange(520) % 52, n_classes=52, home=3.0)
     head = AutoHead(cv=2).fit(logits + offsets, labels)
     assert head.chosen_ == "combination"
     assert formula_of(head).plan["terms"][0]["shared"]
@@ -98,7 +98,7 @@ def test_label_is_the_class_itself(classes):
 
 
 def test_true_and_false_can_be_classes():
-    logits, labels = make_samples(size=2)
+    logits, labels = make_samples(n_classes=2)
     head = SPHClassifier().fit(logits, labels == 1)
     label = run(to_onnx(head), logits=logits.astype(np.float32))["label"]
     assert label.dtype == bool
@@ -118,7 +118,7 @@ def test_the_largest_probability_is_the_labels_on_ties(sph, combination):
     nearly = 1e-20 * np.eye(10)  # tied as probabilities, but the label need not be the first
     tied = np.concatenate([np.zeros((1, 10)), np.eye(10), 1 - np.eye(10), np.full((1, 10), 50), nearly])
     tied = tied.astype(np.float32)
-    for head in (sph, combination, SPHClassifier(certainty=0.0).fit(*make_samples(size=10))):
+    for head in (sph, combination, SPHClassifier(certainty=0.0).fit(*make_samples(n_classes=10))):
         for precision in ("float32", "float64"):
             outputs = run(to_onnx(head, precision=precision), logits=tied)
             np.testing.assert_array_equal(outputs["probabilities"].argmax(axis=1), outputs["label"])

@@ -40,7 +40,7 @@ def test_tensors_that_do_not_fit_are_refused(sph):
 
 
 def test_features_that_do_not_fit_are_refused():
-    logits, labels = make_samples(size=10)
+    logits, labels = make_samples(n_classes=10)
     head = AutoHead(alpha=0.0, cv=2).fit(logits, labels, features=logits[:, :4])
     with pytest.raises(
         ValueError,
@@ -56,7 +56,7 @@ def test_features_that_do_not_fit_are_refused():
 
 
 def test_names_of_logits_and_features_are_asked_for_at_once():
-    logits, labels = make_samples(size=10)
+    logits, labels = make_samples(n_classes=10)
     head = AutoHead(alpha=0.0, cv=2).fit(logits, labels, features=logits)
     network = small_network(np.eye(10), ends_in=["Relu", "Neg"])
     network.graph.output.append(tensor_info("logits", "n", 10))

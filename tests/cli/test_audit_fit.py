@@ -17,9 +17,9 @@ from helpers.samples import make_samples
 NAMES = np.array(["ant", "bee", "cat"])
 
 
-def weak(rows=150, seed=1):
+def weak(n_samples=150, seed=1):
     """Samples of a network whose softmax makes many errors that a head can correct."""
-    logits, labels = make_samples(seed=seed, rows=rows, size=3)
+    logits, labels = make_samples(seed=seed, n_samples=n_samples, n_classes=3)
     return logits + np.array([2.0, -1.0, 0.0]), labels
 
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
     parquet.write_table(table, folder / "scores.parquet")
     np.save(folder / "logits.npy", logits)
     np.save(folder / "labels.npy", labels)
-    np.save(folder / "features.npy", logits[:, ::-1] + make_samples(seed=9, rows=150, size=3)[0])
+    np.save(folder / "features.npy", logits[:, ::-1] + make_samples(seed=9, n_samples=150, n_classes=3)[0])
     np.savez(folder / "parts.npz", val_logits=logits, val_labels=labels, val_features=logits, test_logits=logits)
     shifted = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     table = {"id": np.arange(150), "z1": shifted[:, 1], "z0": shifted[:, 0], "z2": shifted[:, 2]}
@@ -129,7 +129,7 @@ def test_fit_takes_parts_features_and_weights_and_prints_json(folder, tmp_path):
 
 
 def test_fit_can_leave_features_out_and_says_that_softmax_is_kept(folder, tmp_path):
-    logits, labels = make_samples(seed=4, rows=80, size=3, home=9.0)
+    logits, labels = make_samples(seed=4, n_samples=80, n_classes=3, home=9.0)
     np.savez(tmp_path / "strong.npz", logits=logits, labels=labels, features=logits)
     done = run_here("fit", "strong.npz", "--logits-only", "-o", "head.npz", cwd=tmp_path, check=True)
     assert done.stderr.splitlines()[1] == "Softmax is kept: the head predicts as softmax does."

@@ -52,15 +52,22 @@ def test_help_imports_nothing_heavy():
 
 
 def test_help_is_fast():
+    """In seconds of processor time, which a busy machine hardly changes."""
+    resource = pytest.importorskip("resource")
+
+    def used():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
     def best(*arguments):
         times = []
         for _ in range(7):
-            start = time.perf_counter()
+            before = used()
             subprocess.run(arguments, capture_output=True, check=True)
-            times.append(time.perf_counter() - start)
+            times.append(used() - before)
         return min(times)
 
-    assert best(SCRIPT, "--help") < 25 * best(sys.executable, "-c", "pass")  # 8 where it was measured, in 0.09 s
+    assert best(SCRIPT, "--help") < 25 * best(sys.executable, "-c", "pass")  # 8 where it was measured, in 0.1 s
 
 
 @pytest.mark.parametrize(
@@ -122,7 +129,7 @@ def interrupt(process, library):
     [(["audit", "-", "--html", "report.html"], "arrow"), (["fit", "s.npz", "-o", "h.npz"], "llvm")],
 )
 def test_ctrl_c_is_one_line_and_exit_code_130_and_nothing_is_left(arguments, library, tmp_path):
-    logits, labels = make_samples(rows=100_000)  # minutes of work
+    logits, labels = make_samples(n_samples=100_000)  # minutes of work
     np.savez(tmp_path / "s.npz", logits=logits, labels=labels)
     process = subprocess.Popen(
         [SCRIPT, *arguments],

@@ -34,13 +34,13 @@ def network(path, weights):
 
 @pytest.fixture(scope="module")
 def head():
-    logits, labels = make_samples(seed=1, rows=300, size=3)
+    logits, labels = make_samples(seed=1, n_samples=300, n_classes=3)
     return aftermax.SPHClassifier(min_gain=-1.0).fit(logits, NAMES[labels])
 
 
 @pytest.fixture(scope="module")
 def logits():
-    return make_samples(seed=2, rows=300, size=3)[0].astype(np.float32)
+    return make_samples(seed=2, n_samples=300, n_classes=3)[0].astype(np.float32)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ NAMES = np.array(["ant", "bee", "cat"])
 
 
 def rows(count=200, seed=2):
-    logits, labels = make_samples(seed=seed, rows=count, size=3)
+    logits, labels = make_samples(seed=seed, n_samples=count, n_classes=3)
     return logits + np.array([2.0, -1.0, 0.0]), labels
 
 
@@ -286,7 +286,7 @@ def test_a_closed_pipe_is_not_an_error(folder, tmp_path):
     "kind", [".csv", *(pytest.param(kind, marks=pytest.mark.slow) for kind in (".parquet", ".npz"))]
 )
 def test_memory_does_not_grow_with_the_rows(tmp_path, kind):
-    aftermax.save(aftermax.SPHClassifier(certainty=0.0).fit(*make_samples(size=20)), tmp_path / "head.npz")
+    aftermax.save(aftermax.SPHClassifier(certainty=0.0).fit(*make_samples(n_classes=20)), tmp_path / "head.npz")
     asked = [SCRIPT, "predict", "head.npz", f"s{kind}", "-o", "p.parquet", "--probabilities"]
     code = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True)\n"
@@ -294,7 +294,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, kind):
     )
 
     def peak(count):
-        logits, _ = make_samples(rows=count, size=20)
+        logits, _ = make_samples(n_samples=count, n_classes=20)
         table = pa.table({f"z{j}": logits[:, j] for j in range(20)})
         if kind == ".csv":
             csv.write_csv(table, tmp_path / "s.csv")

@@ -1,16 +1,8 @@
-"""Samples with something to gain, and an AutoHead that is made to choose SPH."""
+"""Samples with nothing to gain, what a head gains, and how an AutoHead is made to choose SPH."""
 
 import numpy as np
 
-from helpers.samples import make_samples
-
 CROSS_FIT = "aftermax.auto._selection.cross_fit"  # to be patched with without_corrections
-
-
-def weak(rows=400, seed=1):
-    """Samples of a network whose softmax leaves much on the table: the units' levels are off."""
-    logits, labels = make_samples(seed=seed, rows=rows, home=2.0)
-    return logits + np.array([2.0, -1.0, 0.0, 1.0, -2.0]), labels
 
 
 def without_corrections(cross_fit):
@@ -22,3 +14,19 @@ def without_corrections(cross_fit):
         return cross_fitted
 
     return only_softmax
+
+
+def honest(n_samples=400, seed=1, n_classes=4):
+    """Samples whose true probabilities are softmax's: there is nothing to gain."""
+    rng = np.random.default_rng(seed)
+    logits = 1.5 * rng.normal(size=(n_samples, n_classes))
+    return logits, (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+
+
+def gain_on(head, logits, labels, *features):
+    before, after = logits.argmax(axis=1) != labels, head.predict(logits, *features) != labels
+    return 1 - after.mean() / before.mean()
+
+
+def log_loss(probabilities, labels):
+    return -np.log(probabilities[np.arange(len(labels)), labels]).mean()

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.text import Text
 
 from aftermax.plots import CertaintyDisplay, ConfusionChangeDisplay, GainByClassDisplay, ReliabilityDisplay
-from helpers.auto_heads import weak
+from helpers.samples import weak_samples
 
 SAMPLE_DISPLAYS = [GainByClassDisplay, ConfusionChangeDisplay, CertaintyDisplay, ReliabilityDisplay]
 NAMES = np.array(["ant", "bee", "cow", "dog", "eel"])
@@ -15,10 +15,10 @@ BEFORE = np.array(["ant", "bee", "bee", "ant", "bee", "cow"])
 AFTER = np.array(["ant", "ant", "ant", "bee", "ant", "cow"])  # three wins, one loss
 
 
-def held_out_samples(rows=300):
+def held_out_samples(n_samples=300):
     """Logits, labels and useless features that no head of tests/plots was fitted on."""
-    logits, labels = weak(rows=rows, seed=2)
-    return logits, NAMES[labels], np.random.default_rng(1).normal(size=(rows, 2))
+    logits, labels = weak_samples(n_samples=n_samples, seed=2)
+    return logits, NAMES[labels], np.random.default_rng(1).normal(size=(n_samples, 2))
 
 
 def texts_of(axes):

@@ -26,10 +26,10 @@ REPORTS = {
 }
 
 
-def weak(rows=120, seed=1, size=3):
-    """Rows of a network whose softmax leaves much on the table: the units' levels are off."""
-    logits, labels = make_samples(seed=seed, rows=rows, size=size)
-    return logits + np.linspace(3.0, -3.0, size), labels
+def weak(n_samples=120, seed=1, n_classes=3):
+    """Samples of a network whose softmax leaves much on the table: the biases of its units are off."""
+    logits, labels = make_samples(seed=seed, n_samples=n_samples, n_classes=n_classes)
+    return logits + np.linspace(3.0, -3.0, n_classes), labels
 
 
 def features_of(labels, seed=0):
@@ -73,7 +73,7 @@ def auto_heads():
 
 
 def sph_by_auto():
-    """AutoHead that took SPH; rarely the best, so it is put there by hand."""
+    """AutoHead that chose SPH; rarely the best, so it is put there by hand."""
     logits, labels = weak()
     head = AutoHead(cv=2).fit(logits, labels)
     sph = SPHClassifier(certainty=1.0).fit(logits, labels)
@@ -88,17 +88,17 @@ def inputs_of(head, logits, features):
     return [logits, features] if head.features_width_ else [logits]
 
 
-def answers(head, rows=500, seed=5):
-    """All that a head says to new rows."""
-    logits, labels = weak(rows, seed)
+def predictions_of(head, n_samples=500, seed=5):
+    """All that a head predicts for new samples."""
+    logits, labels = weak(n_samples, seed)
     inputs = inputs_of(head, logits[:, : len(head.classes_)], features_of(labels, seed))
     found = [head.predict(*inputs), head.predict_proba(*inputs), head.predict(*(part[:1] for part in inputs))]
     return found if isinstance(head, AutoHead) else [*found, head.route(*inputs)]
 
 
 def assert_same(one, other):
-    """The same answers, to the bit, and the same of all that users look at."""
-    for before, after in zip(answers(one), answers(other), strict=True):
+    """The same predictions, to the bit, and the same public attributes."""
+    for before, after in zip(predictions_of(one), predictions_of(other), strict=True):
         assert before.dtype == after.dtype
         np.testing.assert_array_equal(before, after)
     for name in ("classes_", "n_features_in_", *REPORTS[type(one)]):
@@ -107,14 +107,14 @@ def assert_same(one, other):
         assert type(before) is type(after)
 
 
-def rows_for_heads():
-    logits, labels = weak(rows=40, seed=3)
+def samples_for_heads():
+    logits, labels = weak(n_samples=40, seed=3)
     return logits, labels, features_of(labels)
 
 
 def make_heads():
-    """Files of the newest format with their answers; those of older formats stay as they are."""
-    logits, labels, features = rows_for_heads()
+    """Files of the newest format with their predictions; those of older formats stay as they are."""
+    logits, labels, features = samples_for_heads()
     made = {
         "sph": SPHClassifier(certainty=1.0, veto_distance=4.0).fit(logits, labels),
         "strings": SPHClassifierCV(GRID, cv=3).fit(named(logits), np.array(["ant", "bée", "cat"])[labels]),
@@ -122,9 +122,9 @@ def make_heads():
         "softmax": AutoHead(alpha=0.0, classes=[0, 1, 2], class_weight={1: 2.0}).fit(logits, labels),
         "auto_sph": sph_by_auto(),
     }
-    answers = {"logits": logits, "features": features}
+    predictions = {"logits": logits, "features": features}
     for name, head in made.items():
         save(head, HEADS / f"v{VERSION}-{name}.npz")
         inputs = inputs_of(head, logits, features)
-        answers |= {f"{name} classes": head.predict(*inputs), f"{name} probabilities": head.predict_proba(*inputs)}
-    np.savez(HEADS / f"answers-v{VERSION}.npz", **answers)
+        predictions |= {f"{name} classes": head.predict(*inputs), f"{name} probabilities": head.predict_proba(*inputs)}
+    np.savez(HEADS / f"answers-v{VERSION}.npz", **predictions)

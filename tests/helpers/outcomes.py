@@ -9,9 +9,12 @@ from experiments.paper.wasted_samples import wasted_samples
 from helpers.samples import make_samples
 
 
-def trial_samples(features=False, size=3):
+def trial_samples(features=False, n_classes=3):
     """150 validation and 200 test samples, with two features if asked for."""
-    parts = make_samples(seed=1, rows=150, size=size), make_samples(seed=2, rows=200, size=size)
+    parts = (
+        make_samples(seed=1, n_samples=150, n_classes=n_classes),
+        make_samples(seed=2, n_samples=200, n_classes=n_classes),
+    )
     return tuple(Samples(logits, labels, logits[:, :2] if features else None) for logits, labels in parts)
 
 

@@ -20,7 +20,7 @@ HOSTILE_NAMES = np.array(
 
 
 def hostile_audit():
-    logits, codes = make_samples(seed=1, rows=200)
+    logits, codes = make_samples(seed=1, n_samples=200)
     labels = HOSTILE_NAMES[codes]
     return audit(logits, labels, GaussianNB(), cv=2, classes=HOSTILE_NAMES), logits, labels
 

@@ -1,4 +1,4 @@
-"""Score files for tests."""
+"""Score files of every format, written for tests."""
 
 import gzip
 

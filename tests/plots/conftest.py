@@ -7,8 +7,8 @@ from matplotlib import pyplot
 
 from aftermax import AutoHead, SPHClassifier, SPHClassifierCV
 from aftermax.data import load_vmnist
-from helpers.auto_heads import weak
 from helpers.figures import NAMES
+from helpers.samples import weak_samples
 
 
 @pytest.fixture(autouse=True)
@@ -27,13 +27,13 @@ def network():
 
 @pytest.fixture(scope="session")
 def search():
-    logits, labels = weak(rows=400)
+    logits, labels = weak_samples(n_samples=400)
     return SPHClassifierCV({"certainty": [0.7, 0.9]}, cv=3, n_repeats=1, progress=False).fit(logits, NAMES[labels])
 
 
 @pytest.fixture(scope="session")
 def with_features():
-    logits, labels = weak(rows=300)
+    logits, labels = weak_samples(n_samples=300)
     features = np.random.default_rng(0).normal(size=(300, 2))
     return AutoHead(cv=3, progress=False).fit(logits, NAMES[labels], features=features), features
 
@@ -44,7 +44,7 @@ def sph_by_auto():
 
     As in AutoHead, the classes of its response array are column numbers.
     """
-    logits, labels = weak(rows=600)
+    logits, labels = weak_samples(n_samples=600)
     features = np.random.default_rng(0).normal(size=(600, 2))
     head = AutoHead(cv=3, progress=False).fit(pd.DataFrame(logits, columns=NAMES), NAMES[labels], features=features)
     head.fitted_head_ = SPHClassifier().fit(logits, labels).fitted_head_

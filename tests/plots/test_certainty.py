@@ -34,7 +34,7 @@ def test_bars_are_correct_and_wrong_samples_by_certainty_and_the_gate_is_drawn(n
 
 
 def test_a_head_without_a_gate_has_none_drawn():
-    logits, labels = make_samples(size=3)
+    logits, labels = make_samples(n_classes=3)
     for head in (SPHClassifier(certainty=0), LinearSVC()):
         display = CertaintyDisplay.from_estimator(head.fit(logits, labels), logits, labels)
         assert (display.gate, display.below) == (None, None)

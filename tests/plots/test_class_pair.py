@@ -9,7 +9,7 @@ from helpers.samples import make_samples
 
 
 def test_two_classes_are_drawn_side_by_side_with_their_separation():
-    array = ResponseArray.fit(*make_samples(size=4, home=3.0))
+    array = ResponseArray.fit(*make_samples(n_classes=4, home=3.0))
     display = ClassPairDisplay(array, 1, 3).plot()
     left, right = display.axes_
     home = np.abs(np.diagonal(array.center))
@@ -25,7 +25,7 @@ def test_two_classes_are_drawn_side_by_side_with_their_separation():
 
 
 def test_of_many_units_the_pair_and_the_best_separating_ones_are_shown():
-    array = ResponseArray.fit(*make_samples(size=20, rows=2000, home=3.0))
+    array = ResponseArray.fit(*make_samples(n_classes=20, n_samples=2000, home=3.0))
     display = ClassPairDisplay(array, 4, 17).plot()
     shown = [int(label.get_text()) for label in display.axes_[0].get_yticklabels()]
     assert len(shown) == 12
@@ -35,7 +35,7 @@ def test_of_many_units_the_pair_and_the_best_separating_ones_are_shown():
 
 
 def test_a_pair_must_be_two_known_classes():
-    array = ResponseArray.fit(*make_samples(size=3))
+    array = ResponseArray.fit(*make_samples(n_classes=3))
     with pytest.raises(ValueError, match="both 1: name two classes"):
         ClassPairDisplay(array, 1, 1)
     with pytest.raises(ValueError, match=r"choose from \[0, 1, 2\]"):

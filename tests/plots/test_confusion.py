@@ -44,8 +44,8 @@ def test_what_gets_better_is_shaded_and_what_gets_worse_is_hatched():
 
 
 def test_with_a_hundred_classes_changes_are_markers_filled_if_better_and_open_if_worse():
-    logits, labels = make_samples(rows=3000, size=100, home=3.0)
-    after = make_samples(seed=0, rows=3000, size=100, home=4.0)[0].argmax(axis=1)
+    logits, labels = make_samples(n_samples=3000, n_classes=100, home=3.0)
+    after = make_samples(seed=0, n_samples=3000, n_classes=100, home=4.0)[0].argmax(axis=1)
     display = ConfusionChangeDisplay.from_predictions(labels, logits.argmax(axis=1), after)
     change = display.after - display.before
     better, worse = display.axes_[2].collections[:2]

@@ -58,7 +58,7 @@ def test_the_gate_is_the_one_that_the_head_was_fitted_with(search, with_features
 
 
 def test_a_head_that_was_not_fitted_on_logits_is_refused():
-    logits, labels = make_samples(size=5)
+    logits, labels = make_samples(n_classes=5)
     head = SPHClassifier(classes=range(5)).fit(logits, labels)
     head.classes_ = head.classes_[:4]
     with pytest.raises(ValueError, match="X has 5 columns and SPHClassifier has 4 classes: pass a head"):

@@ -71,4 +71,4 @@ def test_invalid_probabilities_are_refused():
     with pytest.raises(ValueError, match=r"n_bins=2\.5 is not possible"):
         ReliabilityDisplay.from_predictions([0, 1], good, good, n_bins=2.5)
     with pytest.raises(TypeError, match="LinearSVC has no predict_proba, and this plot needs it"):
-        ReliabilityDisplay.from_estimator(LinearSVC().fit(*make_samples(size=3)), *make_samples(size=3))
+        ReliabilityDisplay.from_estimator(LinearSVC().fit(*make_samples(n_classes=3)), *make_samples(n_classes=3))

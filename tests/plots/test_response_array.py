@@ -20,7 +20,7 @@ def points(axes):
 
 
 def test_column_j_shows_unit_j_scaled_by_its_own_class():
-    head = SPHClassifier().fit(*make_samples(size=4, home=3.0))
+    head = SPHClassifier().fit(*make_samples(n_classes=4, home=3.0))
     display = ResponseArrayDisplay.from_estimator(head)
     center = head.response_array_.center
     assert len(display.axes_) == 4
@@ -31,7 +31,7 @@ def test_column_j_shows_unit_j_scaled_by_its_own_class():
 
 
 def test_the_bars_are_the_left_and_right_spreads():
-    array = ResponseArray.fit(*make_samples(size=3, home=3.0))
+    array = ResponseArray.fit(*make_samples(n_classes=3, home=3.0))
     axes = ResponseArrayDisplay(array).plot().axes_[1]
     (ends,) = axes.containers[2].lines[2][0].get_segments()
     scale = abs(array.center[1, 1])
@@ -40,7 +40,7 @@ def test_the_bars_are_the_left_and_right_spreads():
 
 
 def test_twelve_classes_at_most_unless_chosen():
-    array = ResponseArray.fit(*make_samples(rows=900, size=30))
+    array = ResponseArray.fit(*make_samples(n_samples=900, n_classes=30))
     assert len(ResponseArrayDisplay(array).plot().axes_) == 12
     chosen = ResponseArrayDisplay(array).plot(classes=[29, 3])
     assert [axes.get_title() for axes in chosen.axes_] == ["unit 29", "unit 3"]
@@ -49,7 +49,7 @@ def test_twelve_classes_at_most_unless_chosen():
 
 
 def test_it_draws_into_a_given_figure_and_copes_with_unknown_and_negative_responses():
-    logits, labels = make_samples(rows=300, size=4)
+    logits, labels = make_samples(n_samples=300, n_classes=4)
     array = ResponseArray.fit(logits[labels != 2] - 20.0, labels[labels != 2], classes=range(4))
     figure = pyplot.figure()
     display = ResponseArrayDisplay(array).plot(figure=figure)
@@ -78,7 +78,7 @@ def test_other_objects_than_a_response_array_are_refused_with_what_to_pass():
 
 
 def test_long_names_are_cut():
-    logits, labels = make_samples(size=5)
+    logits, labels = make_samples(n_classes=5)
     names = np.array(["a-name-of-thirty-letters-or-more", "b", "c", "d", "e"])
     display = ResponseArrayDisplay(ResponseArray.fit(logits, names[labels])).plot()
     assert display.axes_[0].get_title() == "unit a-name…"
@@ -86,7 +86,7 @@ def test_long_names_are_cut():
 
 
 def test_it_draws_into_given_axes_one_for_each_class():
-    array = ResponseArray.fit(*make_samples(size=3))
+    array = ResponseArray.fit(*make_samples(n_classes=3))
     figure, given = pyplot.subplots(1, 3)
     display = ResponseArrayDisplay(array).plot(ax=given)
     assert display.figure_ is figure
@@ -112,7 +112,7 @@ def test_without_matplotlib_the_error_names_the_install_command():
 
 
 def test_row_i_shows_every_unit_scaled_by_the_classs_own_unit():
-    head = SPHClassifier().fit(*make_samples(size=4, home=3.0))
+    head = SPHClassifier().fit(*make_samples(n_classes=4, home=3.0))
     display = ResponseArrayDisplay.from_estimator(head, by="row")
     center = head.response_array_.center
     for i, axes in enumerate(display.axes_):
@@ -122,6 +122,6 @@ def test_row_i_shows_every_unit_scaled_by_the_classs_own_unit():
 
 
 def test_neither_column_nor_row_is_refused():
-    array = ResponseArray.fit(*make_samples(size=3))
+    array = ResponseArray.fit(*make_samples(n_classes=3))
     with pytest.raises(ValueError, match="by='diagonal' is not known: choose 'column' or 'row'"):
         ResponseArrayDisplay(array).plot(by="diagonal")

@@ -13,9 +13,9 @@ from helpers.samples import make_samples
 
 
 def routed(**hyperparameters):
-    logits, labels = make_samples(seed=3, rows=800, size=4, home=1.5)
+    logits, labels = make_samples(seed=3, n_samples=800, n_classes=4, home=1.5)
     head = SPHClassifier(certainty=0.8, **hyperparameters).fit(logits, labels)
-    return head, *make_samples(seed=4, rows=500, size=4, home=1.5)
+    return head, *make_samples(seed=4, n_samples=500, n_classes=4, home=1.5)
 
 
 @pytest.mark.parametrize("hyperparameters", [{}, {"veto_distance": 0.7, "veto_count": 1}, {"min_gain": 1.0}])
@@ -62,7 +62,7 @@ def test_labels_of_other_samples_are_refused():
 
 
 def test_a_head_that_keeps_softmax_says_so():
-    logits, labels = make_samples(size=3)
+    logits, labels = make_samples(n_classes=3)
     display = RoutesDisplay.from_estimator(SPHClassifier(certainty=0).fit(logits, labels), logits)
     assert display.softmax.rows == len(logits)
     assert "softmax is kept" in " ".join(text.get_text() for text in display.axes_.texts)
@@ -72,7 +72,7 @@ def test_only_a_fitted_sph_head_has_routes():
     with pytest.raises(NotFittedError):
         RoutesDisplay.from_estimator(SPHClassifier(), [[0.0, 1.0]])
     with pytest.raises(TypeError, match=r"LogisticRegression has no routes.*search\.best_estimator_"):
-        RoutesDisplay.from_estimator(LogisticRegression().fit(*make_samples(size=3)), [[0.0, 1.0, 2.0]])
+        RoutesDisplay.from_estimator(LogisticRegression().fit(*make_samples(n_classes=3)), [[0.0, 1.0, 2.0]])
 
 
 def test_routes_of_a_search_are_those_of_its_best_estimator(search):
@@ -101,7 +101,7 @@ def test_an_autohead_without_sph_has_no_routes(with_features):
 
 
 def test_routes_from_predictions_draw_all_that_reverted_as_one():
-    logits, labels = make_samples(seed=3, rows=800, size=4, home=1.5)
+    logits, labels = make_samples(seed=3, n_samples=800, n_classes=4, home=1.5)
     head = SPHClassifier(certainty=0.8, veto_distance=1.0).fit(logits, labels)
     whole = RoutesDisplay.from_estimator(head, logits, labels)
     before, after, routes = logits.argmax(axis=1), head.predict(logits), head.route(logits)

@@ -13,9 +13,8 @@ from aftermax.plots import (
     ResponseArrayDisplay,
     WeightsDisplay,
 )
-from helpers.auto_heads import weak
 from helpers.figures import AFTER, BEFORE, NAMES, SAMPLE_DISPLAYS, TRUTH, check_texts
-from helpers.samples import make_samples
+from helpers.samples import make_samples, weak_samples
 
 
 @pytest.mark.parametrize("display", SAMPLE_DISPLAYS)
@@ -67,7 +66,7 @@ def test_samples_of_one_class_only_can_be_drawn(display, network):
 @pytest.mark.parametrize("display", SAMPLE_DISPLAYS)
 def test_no_text_overlaps_another_or_leaves_the_figure(display, size):
     names = np.array([f"class number {n}" for n in range(size)])
-    logits, codes = make_samples(rows=20 * size, size=size, home=2.0)
+    logits, codes = make_samples(n_samples=20 * size, n_classes=size, home=2.0)
     head = SPHClassifier(certainty=0.7, classes=names).fit(logits, names[codes])
     check_texts(display.from_estimator(head, logits, names[codes]).figure_)
 
@@ -75,7 +74,7 @@ def test_no_text_overlaps_another_or_leaves_the_figure(display, size):
 @pytest.mark.parametrize("name", ["$0-$50", r"$\frac$", "half \ud83d a face"])
 def test_names_of_classes_are_not_typeset_as_formulas(name):
     """Found in review: matplotlib takes what stands between two dollars for a formula, and may fail to read it."""
-    logits, labels = weak(rows=200)
+    logits, labels = weak_samples(n_samples=200)
     classes = np.array([name, *NAMES[1:]], dtype=object)
     head = SPHClassifier(classes=classes).fit(logits, classes[labels])
     shown = name.replace("\ud83d", "?")

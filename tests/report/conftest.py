@@ -84,7 +84,7 @@ def digits():
 @pytest.fixture(scope="session")
 def animals():
     """Five classes with names, and a head that is cross-validated."""
-    logits, labels = make_samples(seed=1, rows=200)
+    logits, labels = make_samples(seed=1, n_samples=200)
     labels = np.array(["ant", "bee", "cat", "dog", "eel"])[labels]
     return audit(logits, labels, GaussianNB(), cv=3), logits, labels
 
@@ -92,7 +92,7 @@ def animals():
 @pytest.fixture(scope="session")
 def many():
     """A hundred classes, of which one has no samples."""
-    logits, labels = make_samples(seed=3, rows=600, size=100, home=4.0)
+    logits, labels = make_samples(seed=3, n_samples=600, n_classes=100, home=4.0)
     kept = labels != 7
     logits, labels = logits[kept], labels[kept]
     with warnings.catch_warnings():

@@ -42,7 +42,7 @@ def test_a_sample_exactly_at_the_gate_is_not_pooled(opened):
 
 @pytest.mark.parametrize("head", [SPHClassifier(certainty=0.6), SPHClassifierCV({"certainty": [0.6]}, cv=2, alpha=1)])
 def test_the_gate_starts_at_the_heads_own_if_it_has_one(head, opened):
-    logits, labels = make_samples(seed=1, rows=200)
+    logits, labels = make_samples(seed=1, n_samples=200)
     logits += np.array([2, -1, 0, 1, -2])
     page = opened(audit(logits, labels, head), logits, labels)
     assert page.locator("#gate").input_value() == "0.6"

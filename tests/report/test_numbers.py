@@ -73,7 +73,7 @@ def test_every_table_has_the_audits_counts(opened, digits):
 
 
 def test_where_softmax_is_kept_the_page_says_so_and_names_no_head(opened):
-    logits, labels = make_samples(seed=5, rows=200, home=6.0)
+    logits, labels = make_samples(seed=5, n_samples=200, home=6.0)
     logits[:6] = np.roll(logits[:6], 1, axis=1)  # a few errors
     found = audit(logits, labels, AutoHead(cv=2))
     assert found.chosen == "softmax"
@@ -115,7 +115,7 @@ def test_the_bars_of_the_histogram_hold_all_samples_and_errors(opened, digits):
 
 def test_of_very_many_classes_part_is_listed_and_the_file_stays_small(opened):
     size = 230
-    logits, labels = make_samples(seed=3, rows=4 * size, size=size, home=4.0, labels=np.arange(4 * size) % size)
+    logits, labels = make_samples(seed=3, n_classes=size, home=4.0, labels=np.arange(4 * size) % size)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         found = audit(logits, labels, GaussianNB(), cv=2)

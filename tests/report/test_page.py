@@ -24,7 +24,7 @@ from helpers.samples import make_samples
     ],
 )
 def test_the_page_says_where_there_is_no_gate(head, words):
-    logits, labels = make_samples(seed=1, rows=200)
+    logits, labels = make_samples(seed=1, n_samples=200)
     page = html_report(audit(logits, labels, head), logits, labels)
     assert words in page
     assert '"gate":{"start":0.9,' in page
@@ -42,7 +42,7 @@ def test_the_page_says_for_how_many_samples_softmax_is_uncertain(animals):
 
 
 def test_parameters_changed_after_the_fit_do_not_move_the_gate():
-    logits, labels = make_samples(seed=1, rows=200)
+    logits, labels = make_samples(seed=1, n_samples=200)
     found = audit(logits, labels, SPHClassifier(certainty=0.6))
     found.head.set_params(certainty=0.3)
     assert '"gate":{"start":0.6,' in html_report(found, logits, labels)
@@ -62,7 +62,7 @@ def test_no_sample_and_no_parameter_of_a_foreign_head_is_in_the_file(tmp_path):
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    logits, labels = make_samples(seed=1, rows=2000)
+    logits, labels = make_samples(seed=1, n_samples=2000)
     head = Pipeline([("scale", StandardScaler()), ("bayes", GaussianNB())], memory=str(tmp_path / "secret"))
     text = html_report(audit(logits, labels, head, cv=2), logits, labels)
     assert "secret" not in text

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from aftermax._residual.fitting import fit_corrections
+from aftermax._residual.fitting import fit_corrections, fit_softmax_temperature
 from aftermax._residual.gaussian import GaussianCorrection
 from aftermax._residual.head import compact
 from aftermax._residual.kernel_ridge import KernelCorrection, rbf_kernel
 from aftermax._residual.linear import LinearCorrection
 from aftermax._residual.samples import Samples
+from helpers.auto_heads import honest
 from helpers.correction_samples import samples_of
 
 
@@ -85,3 +86,12 @@ def test_predictions_are_the_largest_scores_and_probabilities_their_softmax():
     np.testing.assert_array_equal(head.predict(samples.inputs), scores.argmax(axis=1))
     np.testing.assert_allclose(head.predict_proba(samples.inputs), np.exp(log_softmax(scores, axis=1)), rtol=1e-12)
     np.testing.assert_array_equal(head.predict_proba([samples.logits[:1]]), head.predict_proba(samples.inputs)[:1])
+
+
+@pytest.mark.parametrize("columns", [1, 5])
+def test_the_temperature_of_masked_logits_is_that_of_the_others(columns):
+    logits, labels = honest(n_samples=2000)
+    masked = np.column_stack([logits, np.full((2000, columns), -1e4)])
+    plain, with_mask = (fit_softmax_temperature(Samples(values, labels, np.ones(2000))) for values in (logits, masked))
+    assert with_mask == pytest.approx(plain, rel=0.02)
+    assert plain == pytest.approx(1.0, rel=0.1)

@@ -8,14 +8,14 @@ from helpers.samples import make_samples
 
 
 def test_with_many_samples_the_gaussian_is_quadratic_discriminant_analysis():
-    logits, codes = make_samples(rows=6000, size=3)
+    logits, codes = make_samples(n_samples=6000, n_classes=3)
     ours = fit_gaussian(logits, codes, np.ones(6000), 3).scores(logits)
     theirs = QuadraticDiscriminantAnalysis().fit(logits, codes).predict_proba(logits)
     np.testing.assert_allclose(np.exp(ours), theirs, atol=0.01)
 
 
 def test_with_many_classes_all_share_a_covariance():
-    logits, codes = make_samples(rows=3000, size=60, noise=2.0)
+    logits, codes = make_samples(n_samples=3000, n_classes=60, noise=2.0)
     fitted = fit_gaussian(logits, codes, np.ones(3000), 60)
     assert len(fitted.factors) == 1
     ours = fitted.scores(logits).argmax(axis=1)
@@ -24,7 +24,7 @@ def test_with_many_classes_all_share_a_covariance():
 
 
 def test_a_class_without_samples_is_unlikely_but_possible():
-    logits, codes = make_samples(rows=200, size=4)
+    logits, codes = make_samples(n_samples=200, n_classes=4)
     codes = np.where(codes == 3, 0, codes)
     scores = fit_gaussian(logits, codes, np.ones(200), 4).scores(logits)
     np.testing.assert_allclose(np.exp(scores).sum(axis=1), 1.0)
@@ -32,7 +32,7 @@ def test_a_class_without_samples_is_unlikely_but_possible():
 
 
 def test_out_of_fold_scores_do_not_depend_on_the_samples_own_label():
-    logits, codes = make_samples(rows=100, size=3)
+    logits, codes = make_samples(n_samples=100, n_classes=3)
     before = out_of_fold_gaussian(logits, codes, np.ones(100), 3)[1]
     changed = codes.copy()
     changed[7] = (codes[7] + 1) % 3

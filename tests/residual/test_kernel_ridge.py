@@ -40,9 +40,9 @@ def test_centers_are_drawn_where_softmax_is_in_doubt():
 @pytest.mark.parametrize("penalty", [1.0, 1e-2, 1e-4])
 def test_leave_one_out_scores_are_those_of_a_regression_without_the_sample(weighted, penalty):
     rng = np.random.default_rng(0)
-    samples = samples_of(rows=40, size=3, weights=rng.uniform(0.2, 2.0, size=40) if weighted else None)
+    samples = samples_of(n_samples=40, n_classes=3, weights=rng.uniform(0.2, 2.0, size=40) if weighted else None)
     design = rng.normal(size=(40, 6))
-    path = RidgePath(lambda rows: design[rows], samples, np.eye(6))
+    path = RidgePath(lambda some: design[some], samples, np.eye(6))
     ours = path.leave_one_out(ALL, path.rotated(ALL), penalty)
     labels = np.eye(3)[samples.codes]
     for row in range(40):
@@ -52,10 +52,10 @@ def test_leave_one_out_scores_are_those_of_a_regression_without_the_sample(weigh
 
 
 def test_with_every_sample_a_center_the_kernel_correction_is_kernel_ridge_regression():
-    samples = samples_of(rows=50, size=3)
+    samples = samples_of(n_samples=50, n_classes=3)
     projected = fit_projection(0, np.inf, samples.logits)([samples.logits])
     near = rbf_kernel(projected, projected, 1)
-    path = RidgePath(lambda rows: near[rows], samples, _inverse_square_root(near))
+    path = RidgePath(lambda some: near[some], samples, _inverse_square_root(near))
     ours = path.leave_one_out(ALL, path.rotated(ALL), 1e-2)
     labels = np.eye(3)[samples.codes]
     for row in range(0, 50, 7):
@@ -70,22 +70,22 @@ def test_with_every_sample_a_center_the_kernel_correction_is_kernel_ridge_regres
 
 
 def test_the_penalty_is_the_one_with_the_least_leave_one_out_log_loss():
-    samples = samples_of(rows=400)
+    samples = samples_of(n_samples=400)
     logits = samples.logits / typical_margin(samples.logits)
     noise = np.random.default_rng(0).normal(size=(400, 5))
-    nothing = fit_ridge(lambda rows: noise[rows], np.eye(5), samples, logits, ALL)
+    nothing = fit_ridge(lambda some: noise[some], np.eye(5), samples, logits, ALL)
     assert np.abs(nothing.coefficients).max() < 0.05  # there is nothing to be learned
     design = np.eye(4)[samples.codes] + 0.3 * np.random.default_rng(0).normal(size=(400, 4))
-    something = fit_ridge(lambda rows: design[rows], np.eye(4), samples, logits, ALL)
+    something = fit_ridge(lambda some: design[some], np.eye(4), samples, logits, ALL)
     assert np.mean(something.leave_one_out.argmax(axis=1) == samples.codes) > 0.9
 
 
 def test_leave_one_out_scores_may_be_of_some_samples_only():
-    samples = samples_of(rows=5000)
+    samples = samples_of(n_samples=5000)
     projected = fit_projection(0, np.inf, samples.logits)([samples.logits])
     logits = samples.logits / typical_margin(samples.logits)
-    every = fit_ridge(lambda rows: projected[rows], np.eye(4), samples, logits, ALL)
-    third = fit_ridge(lambda rows: projected[rows], np.eye(4), samples, logits, slice(None, None, 3))
+    every = fit_ridge(lambda some: projected[some], np.eye(4), samples, logits, ALL)
+    third = fit_ridge(lambda some: projected[some], np.eye(4), samples, logits, slice(None, None, 3))
     np.testing.assert_array_equal(every.coefficients, third.coefficients)
     np.testing.assert_allclose(every.leave_one_out[::3], third.leave_one_out, rtol=1e-12)
 

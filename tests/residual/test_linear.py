@@ -10,10 +10,10 @@ from aftermax._residual.linear import PENALTIES, _Regression, out_of_fold_linear
 from helpers.samples import make_samples
 
 
-def tilted(rows, seed=1):
-    """Rows whose log-odds are a linear map of the logits, but not the logits."""
+def tilted(n_samples, seed=1):
+    """Samples whose log-odds are a linear map of the logits, but not the logits."""
     rng = np.random.default_rng(seed)
-    logits = 1.5 * rng.normal(size=(rows, 4))
+    logits = 1.5 * rng.normal(size=(n_samples, 4))
     odds = logits + logits @ np.random.default_rng(7).normal(size=(4, 4))
     return logits, (odds + rng.gumbel(size=odds.shape)).argmax(axis=1), odds
 
@@ -31,7 +31,7 @@ def test_it_finds_the_map_that_made_the_labels():
 
 def test_without_logits_and_with_free_biases_it_is_plain_logistic_regression(monkeypatch):
     monkeypatch.setattr(linear, "BIAS_PENALTY", 0.0)
-    logits, codes = make_samples(rows=500, size=3)
+    logits, codes = make_samples(n_samples=500, n_classes=3)
     ours = _Regression(logits, codes, np.ones(500), np.zeros_like(logits))
     for penalty in (1e-1, 1e-2, 1e-3):
         for _ in range(10):
@@ -50,7 +50,7 @@ def test_where_softmax_is_right_next_to_nothing_is_added():
     assert np.abs(logits / 4 @ fitted.coefficients).mean() < 0.15
 
 
-def test_scores_out_of_fold_have_not_seen_the_row():
+def test_out_of_fold_scores_are_those_of_a_fit_without_the_sample():
     logits, codes, _ = tilted(100)
     before = out_of_fold_linear(logits, codes, np.ones(100), logits)[1]
     changed = codes.copy()
@@ -61,10 +61,10 @@ def test_scores_out_of_fold_have_not_seen_the_row():
         if np.allclose(before[7], logits[7] @ path.coefficients, atol=1e-12):
             break
     else:
-        pytest.fail("no fit without the row's fold says what was said of it")
+        pytest.fail("no fit without the sample's fold gives the sample's out-of-fold scores")
 
 
-def test_of_many_rows_some_are_fitted_on_and_all_are_scored(monkeypatch):
+def test_of_many_samples_some_are_fitted_on_and_all_are_scored(monkeypatch):
     monkeypatch.setattr(linear, "MAX_SAMPLES", 100)
     logits, codes, _ = tilted(350)
     fitted, out_of_fold = out_of_fold_linear(logits, codes, np.ones(350), logits)
@@ -73,9 +73,9 @@ def test_of_many_rows_some_are_fitted_on_and_all_are_scored(monkeypatch):
     np.testing.assert_allclose(out_of_fold[others], logits[others] @ fitted.coefficients)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
-def test_few_rows_add_nothing_that_is_not_finite(rows):
-    logits, codes, _ = tilted(rows)
-    fitted, out_of_fold = out_of_fold_linear(logits, codes, np.ones(rows), logits)
+@pytest.mark.parametrize("n_samples", [1, 2, 3])
+def test_few_samples_add_nothing_that_is_not_finite(n_samples):
+    logits, codes, _ = tilted(n_samples)
+    fitted, out_of_fold = out_of_fold_linear(logits, codes, np.ones(n_samples), logits)
     assert np.isfinite(fitted.coefficients).all()
     assert np.isfinite(out_of_fold).all()

@@ -12,15 +12,15 @@ def projected_of(values):
 
 
 def test_projected_samples_have_mean_square_one_and_do_not_depend_on_the_scale():
-    logits, _ = make_samples(rows=500)
+    logits, _ = make_samples(n_samples=500)
     projected = projected_of(logits)
     assert np.square(projected).sum(axis=1).mean() == pytest.approx(1.0)
     np.testing.assert_allclose(np.abs(projected_of(1000 * logits)), np.abs(projected), rtol=1e-8)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 5])
-def test_few_or_equal_samples_are_projected_to_finite_values(rows):
-    for inputs in (np.random.default_rng(0).normal(size=(rows, 7)), np.ones((rows, 7))):
+@pytest.mark.parametrize("n_samples", [1, 2, 5])
+def test_few_or_equal_samples_are_projected_to_finite_values(n_samples):
+    for inputs in (np.random.default_rng(0).normal(size=(n_samples, 7)), np.ones((n_samples, 7))):
         assert np.isfinite(projected_of(inputs)).all()
 
 

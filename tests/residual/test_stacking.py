@@ -13,7 +13,7 @@ def losses_of(scores, codes):
 
 
 def test_with_logits_alone_stacking_is_temperature_scaling():
-    samples = samples_of(rows=4000)
+    samples = samples_of(n_samples=4000)
     found, _ = fit_stacking([samples.logits], samples.codes, samples.weights, biases=False)
     steps = np.linspace(0.1, 3.0, 2_000)
     best = min(steps, key=lambda step: losses_of(step * samples.logits, samples.codes).mean())
@@ -24,11 +24,11 @@ def test_with_logits_alone_stacking_is_temperature_scaling():
 def test_biases_move_towards_a_shift_of_the_classes_and_are_shrunk_where_samples_are_few():
     shift = np.array([1.0, 0.0, -1.0, 0.0])
     sizes = []
-    for rows, closeness in ((4000, 0.1), (60, 0.8)):
+    for n_samples, closeness in ((4000, 0.1), (60, 0.8)):
         rng = np.random.default_rng(1)
-        scores = 2 * rng.normal(size=(rows, 4))
+        scores = 2 * rng.normal(size=(n_samples, 4))
         codes = (scores + shift + rng.gumbel(size=scores.shape)).argmax(axis=1)  # so that softmax of the sum is right
-        found, _ = fit_stacking([scores], codes, np.ones(rows))
+        found, _ = fit_stacking([scores], codes, np.ones(n_samples))
         np.testing.assert_allclose(found.biases - found.biases.mean(), shift, atol=closeness)
         sizes.append(np.square(found.biases).sum())
     assert sizes[1] < np.square(shift).sum()
@@ -52,12 +52,12 @@ def test_samples_without_an_error_do_not_give_certainty():
 
 
 def test_a_weight_of_two_is_as_good_as_two_samples():
-    samples = samples_of(rows=80)
+    samples = samples_of(n_samples=80)
     twice = np.where(np.arange(80) < 30, 2.0, 1.0)
-    rows = np.concatenate([np.arange(80), np.arange(30)])
+    indices = np.concatenate([np.arange(80), np.arange(30)])
     weighted, _ = fit_stacking([samples.logits], samples.codes, twice, biases=False)
-    repeated, _ = fit_stacking([samples.logits[rows]], samples.codes[rows], np.ones(110), biases=False)
-    assert weighted.weights[0] == pytest.approx(repeated.weights[0], rel=0.02)  # smoothing knows the number of rows
+    repeated, _ = fit_stacking([samples.logits[indices]], samples.codes[indices], np.ones(110), biases=False)
+    assert weighted.weights[0] == pytest.approx(repeated.weights[0], rel=0.02)  # smoothing knows the number of samples
 
 
 def test_base_scores_without_weight_are_not_used():

@@ -7,4 +7,4 @@ from helpers.samples import make_samples
 
 @pytest.fixture
 def samples():
-    return make_samples(seed=3, rows=120)
+    return make_samples(seed=3, n_samples=120)

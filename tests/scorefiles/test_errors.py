@@ -174,7 +174,7 @@ def test_commas_in_quotes_do_not_separate(tmp_path):
 
 
 def test_logits_may_be_integers(tmp_path):
-    logits, labels = make_samples(rows=40)
+    logits, labels = make_samples(n_samples=40)
     scores = read_scores(write_table(tmp_path / "s.csv", columns(np.rint(100 * logits), labels)))
     np.testing.assert_array_equal(scores.logits, np.rint(100 * logits))
 
@@ -225,7 +225,7 @@ def test_pickles_are_never_read(tmp_path):
 @pytest.mark.parametrize("kind", [".npz", ".npy", ".csv.gz", ".parquet"])
 @pytest.mark.parametrize("kept", [3, 0.5, 0.98])
 def test_truncated_files_are_refused(tmp_path, kind, kept):
-    logits, labels = make_samples(rows=2_000)
+    logits, labels = make_samples(n_samples=2_000)
     path = tmp_path / f"s{kind}"
     write_scores(path, logits, labels)
     whole = path.read_bytes()
@@ -235,7 +235,7 @@ def test_truncated_files_are_refused(tmp_path, kind, kept):
 
 
 def test_changed_bytes_are_noticed(tmp_path):
-    logits, labels = make_samples(rows=2_000)
+    logits, labels = make_samples(n_samples=2_000)
     path = tmp_path / "s.npz"
     np.savez_compressed(path, logits=logits, labels=labels)
     changed = bytearray(path.read_bytes())

@@ -13,26 +13,20 @@ from aftermax._utils.paired_tests import exact_mcnemar
 from aftermax.sph.choice import choose
 from aftermax.sph.grid import departures, grid_blocks, grid_columns
 from aftermax.sph.hyperparameters import HYPERPARAMETERS
-from helpers.samples import make_samples
+from helpers.samples import make_samples, weak_samples
 
 SMALL = {"certainty": [0.5, 0.7, 0.9, 1.0], "distance_power": [1.0, 2.0], "min_gain": [0.0, 0.1]}
 GIVEN = ["gain_", "gain_interval_", "p_value_", "fell_back_", "best_params_", "best_index_"]
 
 
-def weak(rows=600, seed=1):
-    """Rows of a network whose softmax leaves much on the table: the units' levels are off."""
-    logits, labels = make_samples(seed=seed, rows=rows, home=2.0)
-    return logits + np.array([2.0, -1.0, 0.0, 1.0, -2.0]), labels
+def strong(n_samples=600, seed=1):
+    """Samples of a network that softmax reads as well as can be."""
+    return make_samples(seed=seed, n_samples=n_samples, n_classes=4, home=9.0)
 
 
-def strong(rows=600, seed=1):
-    """Rows of a network that softmax reads as well as can be."""
-    return make_samples(seed=seed, rows=rows, size=4, home=9.0)
-
-
-def test_it_finds_the_gain_keeps_it_on_new_rows_and_proves_it():
-    head = SPHClassifierCV(SMALL).fit(*weak())
-    logits, labels = weak(rows=4000, seed=2)
+def test_it_finds_the_gain_keeps_it_on_new_samples_and_proves_it():
+    head = SPHClassifierCV(SMALL).fit(*weak_samples(600))
+    logits, labels = weak_samples(n_samples=4000, seed=2)
     before, after = np.mean(logits.argmax(axis=1) != labels), 1 - head.score(logits, labels)
     low, high = head.gain_interval_
     assert not head.fell_back_
@@ -43,8 +37,8 @@ def test_it_finds_the_gain_keeps_it_on_new_rows_and_proves_it():
     assert isinstance(head.best_estimator_, SPHClassifier)
 
 
-def test_the_best_estimator_is_what_fitting_the_chosen_settings_on_all_rows_gives():
-    logits, labels = weak()
+def test_the_best_estimator_is_what_fitting_the_chosen_hyperparameters_on_all_samples_gives():
+    logits, labels = weak_samples(600)
     head = SPHClassifierCV(SMALL).fit(logits, labels)
     plain = SPHClassifier(**head.best_params_).fit(logits, labels)
     np.testing.assert_array_equal(head.predict(logits), plain.predict(logits))
@@ -63,7 +57,7 @@ def test_it_keeps_softmax_where_there_is_nothing_to_gain():
 
 
 def test_nothing_short_of_proof_is_enough():
-    head = SPHClassifierCV(SMALL, alpha=0.0).fit(*weak())
+    head = SPHClassifierCV(SMALL, alpha=0.0).fit(*weak_samples(600))
     assert head.fell_back_
     assert head.gain_ > 0.1
     assert head.best_params_["certainty"] == 0.0
@@ -78,7 +72,7 @@ def test_on_labels_without_any_meaning_it_never_pretends(seed):
 
 
 def test_the_results_are_those_of_sweeping_fold_by_fold():
-    logits, labels = weak(rows=100)
+    logits, labels = weak_samples(n_samples=100)
     head = SPHClassifierCV(SMALL, cv=4, n_repeats=1).fit(logits, labels)
     found = head.cv_results_
     assert list(found) == [*HYPERPARAMETERS, "departures", "wins", "losses", "gain", "standard_error"]
@@ -98,7 +92,7 @@ def by_content(codes, folds, rng):
 
 
 def test_every_set_is_counted_on_every_fold_once_and_outer_folds_take_no_part(monkeypatch):
-    logits, labels = weak(rows=90)
+    logits, labels = weak_samples(n_samples=90)
     order = content_order(logits, labels)
     logits, labels = logits[order], labels[order]
     by_content.calls = 0
@@ -111,8 +105,8 @@ def test_every_set_is_counted_on_every_fold_once_and_outer_folds_take_no_part(mo
     for fold in range(3):
         kept = outer != fold
         columns = cross_validated(logits[kept], labels[kept])
-        place = choose(columns, kept.sum())
-        plain = SPHClassifier(**{name: columns[name][place].item() for name in HYPERPARAMETERS})
+        index = choose(columns, kept.sum())
+        plain = SPHClassifier(**{name: columns[name][index].item() for name in HYPERPARAMETERS})
         after = plain.fit(logits[kept], labels[kept]).predict(logits[~kept]) == labels[~kept]
         before = logits[~kept].argmax(axis=1) == labels[~kept]
         wins, losses = wins + (after & ~before).sum(), losses + (before & ~after).sum()
@@ -138,7 +132,7 @@ def cross_validated(logits, labels):
     return columns | {"wins": wins, "losses": losses, "departures": departures(columns)}
 
 
-def test_the_settings_were_not_chosen_on_the_folds_that_gain_is_measured_on():
+def test_the_hyperparameters_were_not_chosen_on_the_folds_that_gain_is_measured_on():
     """With labels of no meaning and many sets, the best of them gains by luck; the gain that is reported does not."""
     grid = {"certainty": np.linspace(0.4, 1.0, 13), "min_separation": [0.0, 0.1, 0.2], "min_gain": [0.0, 0.05, 0.1]}
     reported, best = [], []
@@ -205,8 +199,8 @@ def assert_same_choice(ours, theirs):
         np.testing.assert_array_equal(column, theirs.cv_results_[name])
 
 
-def test_a_random_state_fixes_everything_for_any_number_of_jobs_and_order_of_rows():
-    logits, labels = weak(rows=300)
+def test_a_random_state_fixes_everything_for_any_number_of_jobs_and_order_of_samples():
+    logits, labels = weak_samples(n_samples=300)
     head = SPHClassifierCV(SMALL, random_state=7).fit(logits, labels)
     assert_same_choice(head, SPHClassifierCV(SMALL, random_state=7).fit(logits, labels))
     assert_same_choice(head, SPHClassifierCV(SMALL, random_state=7, n_jobs=1).fit(logits, labels))
@@ -218,11 +212,11 @@ def test_a_random_state_fixes_everything_for_any_number_of_jobs_and_order_of_row
     assert not np.array_equal(*drawn)
 
 
-# ---- rows of every kind ----------------------------------------------------------------------------------------------
+# ---- samples of every kind -------------------------------------------------------------------------------------------
 
 
 def test_rare_and_missing_classes_are_handled():
-    logits, labels = weak(rows=300)
+    logits, labels = weak_samples(n_samples=300)
     keep = (labels > 1) | (np.cumsum(labels == 1) * (labels == 1) == 1)  # one row of class 1, none of class 0
     with pytest.warns(UserWarning, match=r"Fewer than 10 labelled samples: 0, 1\. .*gain cannot show it") as caught:
         head = SPHClassifierCV(SMALL).fit(logits[keep], labels[keep])
@@ -233,9 +227,9 @@ def test_rare_and_missing_classes_are_handled():
     assert head.predict_proba(logits).shape == (300, 5)
 
 
-@pytest.mark.parametrize("rows", [2, 3, 7])
-def test_a_handful_of_rows_is_enough_to_say_no(rows):
-    logits, labels = make_samples(rows=rows, size=3, labels=np.arange(rows) % 2)
+@pytest.mark.parametrize("n_samples", [2, 3, 7])
+def test_a_handful_of_samples_is_enough_to_say_no(n_samples):
+    logits, labels = make_samples(n_samples=n_samples, n_classes=3, labels=np.arange(n_samples) % 2)
     head = SPHClassifierCV(SMALL, classes=range(3)).fit(logits, labels)
     assert head.fell_back_
     np.testing.assert_array_equal(head.predict(logits), logits.argmax(axis=1))
@@ -248,7 +242,7 @@ def test_a_perfect_network_has_nothing_to_gain():
 
 
 def test_string_labels_and_data_frames():
-    logits, labels = weak(rows=400)
+    logits, labels = weak_samples(n_samples=400)
     names = np.array(["ant", "bee", "cat", "dog", "eel"])
     frame = pd.DataFrame(logits, columns=names)
     head = SPHClassifierCV(SMALL).fit(frame, names[labels])
@@ -260,7 +254,7 @@ def test_string_labels_and_data_frames():
 
 
 def test_it_works_with_clone_and_inside_a_cross_validation():
-    logits, labels = weak(rows=300)
+    logits, labels = weak_samples(n_samples=300)
     head = clone(SPHClassifierCV(SMALL, cv=3, n_repeats=1))
     assert head.get_params()["grid"] == SMALL
     assert cross_val_score(head, logits, labels, cv=3).mean() > np.mean(logits.argmax(axis=1) == labels)
@@ -271,15 +265,15 @@ def test_an_unfitted_search_says_so_also_after_a_failed_fit():
     for call in (head.predict, head.predict_proba, head.route):
         with pytest.raises(NotFittedError):
             call(np.zeros((2, 5)))
-    head.fit(*weak(rows=100))
+    head.fit(*weak_samples(n_samples=100))
     with pytest.raises(ValueError, match="certainty=2"):
-        head.set_params(grid={"certainty": [2]}).fit(*weak(rows=100))
+        head.set_params(grid={"certainty": [2]}).fit(*weak_samples(n_samples=100))
     with pytest.raises(NotFittedError):
         head.predict(np.zeros((2, 5)))
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("parameters", "message"),
     [
         ({"cv": 1}, "cv=1 is not possible: choose a whole number .an int. of at least 2"),
         ({"cv": 2.5}, "cv=2.5 is not possible"),
@@ -288,13 +282,13 @@ def test_an_unfitted_search_says_so_also_after_a_failed_fit():
         ({"grid": []}, "grid is empty"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings, message):
+def test_parameters_that_cannot_be_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
-        SPHClassifierCV(**settings).fit(*weak(rows=50))
+        SPHClassifierCV(**parameters).fit(*weak_samples(n_samples=50))
 
 
 def test_probabilities_passed_as_logits_are_warned_about_once():
-    logits, labels = weak(rows=200)
+    logits, labels = weak_samples(n_samples=200)
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     with pytest.warns(UserWarning, match="look like probabilities") as caught:
         SPHClassifierCV(SMALL, cv=2, n_repeats=1).fit(probabilities, labels)

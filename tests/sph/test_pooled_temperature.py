@@ -9,39 +9,39 @@ from aftermax.sph.pooled_temperature import fit_temperature, score_probabilities
 INF = np.inf
 
 
-def log_loss(scores, answers, codes, temperature):
-    return -np.log(score_probabilities(scores, answers, temperature)[np.arange(len(codes)), codes]).mean()
+def log_loss(scores, predictions, codes, temperature):
+    return -np.log(score_probabilities(scores, predictions, temperature)[np.arange(len(codes)), codes]).mean()
 
 
-def draw(rows=500, size=4, seed=0):
+def draw(n_samples=500, n_classes=4, seed=0):
     """Scores whose true temperature is 1: labels are drawn from the probabilities they stand for."""
     rng = np.random.default_rng(seed)
-    scores = rng.exponential(3.0, size=(rows, size))
-    answers = scores.argmin(axis=1)
-    chances = score_probabilities(scores, answers, 1.0)
-    codes = (chances.cumsum(axis=1) < rng.random((rows, 1))).sum(axis=1)
-    return scores, answers, codes
+    scores = rng.exponential(3.0, size=(n_samples, n_classes))
+    predictions = scores.argmin(axis=1)
+    chances = score_probabilities(scores, predictions, 1.0)
+    codes = (chances.cumsum(axis=1) < rng.random((n_samples, 1))).sum(axis=1)
+    return scores, predictions, codes
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_the_temperature_that_made_the_labels_is_found(scale):
-    scores, answers, codes = draw(rows=20_000)
-    assert fit_temperature(scale * scores, answers, codes) == pytest.approx(scale, rel=0.05)
+    scores, predictions, codes = draw(n_samples=20_000)
+    assert fit_temperature(scale * scores, predictions, codes) == pytest.approx(scale, rel=0.05)
 
 
 def test_it_has_the_least_log_loss():
-    scores, answers, codes = draw()
-    best = fit_temperature(scores, answers, codes)
-    least = log_loss(scores, answers, codes, best)
+    scores, predictions, codes = draw()
+    best = fit_temperature(scores, predictions, codes)
+    least = log_loss(scores, predictions, codes, best)
     for factor in (0.8, 0.95, 1.05, 1.25):
-        assert log_loss(scores, answers, codes, factor * best) > least - 1e-4
+        assert log_loss(scores, predictions, codes, factor * best) > least - 1e-4
 
 
-def test_rows_whose_true_class_has_no_score_say_nothing():
-    scores, answers, codes = draw()
+def test_samples_whose_true_class_has_no_score_say_nothing():
+    scores, predictions, codes = draw()
     more = np.vstack([scores, [[0.0, 1.0, 2.0, INF]] * 50])
-    expected = fit_temperature(scores, answers, codes)
-    got = fit_temperature(more, np.append(answers, [0] * 50), np.append(codes, [3] * 50))
+    expected = fit_temperature(scores, predictions, codes)
+    got = fit_temperature(more, np.append(predictions, [0] * 50), np.append(codes, [3] * 50))
     assert got == pytest.approx(expected, rel=1e-6)
 
 
@@ -51,7 +51,7 @@ def test_a_class_without_a_score_has_no_probability():
     np.testing.assert_allclose(chances.sum(), 1.0)
 
 
-def test_no_class_is_likelier_than_the_answer():
+def test_no_class_is_likelier_than_the_prediction():
     chances = score_probabilities(np.array([[1.0, 5.0, 9.0]]), np.array([1]), 2.0)
     assert chances[0, 0] == chances[0, 1] > chances[0, 2]
 
@@ -83,7 +83,7 @@ def test_scores_beyond_all_measure_still_give_probabilities():
         assert chances[0].argmax() == 0
 
 
-def test_the_answer_is_lifted_by_the_least_step_only_where_it_ties():
+def test_the_prediction_is_lifted_by_the_least_step_only_where_it_ties():
     chances = np.array([[0.5, 0.5], [0.5, 0.5], [0.3, 0.7]])
     settle_argmax(chances, np.array([0, 1, 1]))
     np.testing.assert_array_equal(chances, [[0.5, 0.5], [0.5, np.nextafter(0.5, 1)], [0.3, 0.7]])

@@ -36,7 +36,7 @@ def test_no_power_overflows(power):
 
 @pytest.mark.parametrize("power", [0.0, 1.0, 2.0, 2.5])
 def test_scores_are_those_of_the_reference(power):
-    logits, labels = make_samples(rows=100, size=5)
+    logits, labels = make_samples(n_samples=100, n_classes=5)
     settings = Settings(distance_power=power, min_separation=1.0)
     head = SPHClassifier(distance_power=power, min_separation=1.0).fit(logits, labels)
     reference = Reference(logits.tolist(), labels.tolist(), 5, settings)
@@ -46,8 +46,8 @@ def test_scores_are_those_of_the_reference(power):
 
 @pytest.mark.parametrize("power", [0.0, 1.0, 2.0, 2.5])
 @pytest.mark.parametrize("veto_distance", [np.inf, 2.5])
-def test_dropping_classes_early_never_changes_the_answer(power, veto_distance):
-    logits, labels = make_samples(rows=600, size=40, noise=2.0)
+def test_dropping_classes_early_never_changes_the_prediction(power, veto_distance):
+    logits, labels = make_samples(n_samples=600, n_classes=40, noise=2.0)
     head = SPHClassifier(distance_power=power, veto_distance=veto_distance, veto_count=3).fit(logits, labels)
     scores = pooled_scores(logits, head.fitted_head_.rule)
     if np.isfinite(veto_distance):
@@ -60,7 +60,7 @@ def test_dropping_classes_early_never_changes_the_answer(power, veto_distance):
 
 def test_classes_are_dropped_early():
     """Of 40 classes, nearly all are out of the race after a few of their 40 units."""
-    logits, labels = make_samples(rows=600, size=40, home=4.0)
+    logits, labels = make_samples(n_samples=600, n_classes=40, home=4.0)
     rule = SPHClassifier().fit(logits, labels).fitted_head_.rule
     best = pooled_scores(logits, rule).min(axis=1)
     short = rule._replace(kept=np.full(40, 5))

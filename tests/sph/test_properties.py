@@ -27,16 +27,16 @@ heads = st.builds(
 
 
 def draw(seed, size):
-    """Validation and test rows; a few classes are rare or have no rows at all."""
-    logits, labels = make_samples(seed, rows=30 * size, size=size, noise=1.5)
-    test, _ = make_samples(seed + 1, rows=200, size=size, noise=1.5)
+    """Validation and test samples; a few classes are rare or have no samples at all."""
+    logits, labels = make_samples(seed, n_samples=30 * size, n_classes=size, noise=1.5)
+    test, _ = make_samples(seed + 1, n_samples=200, n_classes=size, noise=1.5)
     rare = labels == size // 2
     keep = ~rare | (np.cumsum(rare) <= seed % 4)
     assume(len(np.unique(labels[keep])) > 1)
     return logits[keep], labels[keep], test
 
 
-def softmax_answers(logits):
+def softmax_predictions(logits):
     return logits.argmax(axis=1)
 
 
@@ -44,15 +44,20 @@ def softmax_answers(logits):
 def test_one_constant_added_to_every_logit_changes_nothing(head, seed, size, shift):
     logits, labels, test = draw(seed, size)
     head.fit(logits, labels)
-    trusted, answers, routes, chances = head.trusted_, head.predict(test), head.route(test), head.predict_proba(test)
+    trusted, predictions, routes, chances = (
+        head.trusted_,
+        head.predict(test),
+        head.route(test),
+        head.predict_proba(test),
+    )
     head.fit(logits + shift, labels)
     np.testing.assert_allclose(head.predict_proba(test + shift), chances, rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(head.trusted_, trusted)
-    np.testing.assert_array_equal(head.predict(test + shift), answers)
+    np.testing.assert_array_equal(head.predict(test + shift), predictions)
     np.testing.assert_array_equal(head.route(test + shift), routes)
 
 
-def test_a_constant_of_its_own_for_each_row_does_change_the_answers(validation, unseen):
+def test_a_constant_of_its_own_for_each_sample_does_change_the_predictions(validation, unseen):
     logits, labels = validation
     test, _ = unseen
     plain = SPHClassifier().fit(logits, labels)
@@ -61,15 +66,20 @@ def test_a_constant_of_its_own_for_each_row_does_change_the_answers(validation, 
 
 
 @given(heads, seeds, sizes)
-def test_permuting_the_classes_permutes_the_answers(head, seed, size):
+def test_permuting_the_classes_permutes_the_predictions(head, seed, size):
     logits, labels, test = draw(seed, size)
     head.set_params(classes=np.arange(size)).fit(logits, labels)
-    trusted, answers, routes, chances = head.trusted_, head.predict(test), head.route(test), head.predict_proba(test)
+    trusted, predictions, routes, chances = (
+        head.trusted_,
+        head.predict(test),
+        head.route(test),
+        head.predict_proba(test),
+    )
     order = np.random.default_rng(seed).permutation(size)
     head.set_params(classes=order).fit(logits[:, order], labels)
     np.testing.assert_allclose(head.predict_proba(test[:, order]), chances[:, order], rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(head.trusted_, trusted[order])
-    np.testing.assert_array_equal(head.predict(test[:, order]), answers)
+    np.testing.assert_array_equal(head.predict(test[:, order]), predictions)
     np.testing.assert_array_equal(head.route(test[:, order]), routes)
 
 
@@ -77,7 +87,7 @@ def test_permuting_the_classes_permutes_the_answers(head, seed, size):
 def test_certainty_zero_is_softmax_exactly(head, seed, size):
     logits, labels, test = draw(seed, size)
     head.set_params(certainty=0.0, classes=np.arange(size)).fit(logits, labels)
-    np.testing.assert_array_equal(head.predict(test), softmax_answers(test))
+    np.testing.assert_array_equal(head.predict(test), softmax_predictions(test))
     assert set(head.route(test)) == {"softmax"}
     assert not head.trusted_.any()
 
@@ -87,12 +97,12 @@ def test_no_trusted_class_is_softmax_exactly(head, seed, size):
     logits, labels, test = draw(seed, size)
     head.set_params(min_gain=1.0, classes=np.arange(size)).fit(logits, labels)
     assert not head.trusted_.any()
-    np.testing.assert_array_equal(head.predict(test), softmax_answers(test))
+    np.testing.assert_array_equal(head.predict(test), softmax_predictions(test))
     assert "pooled" not in head.route(test)
 
 
 @given(heads, seeds, sizes)
-def test_the_order_of_the_rows_changes_nothing_to_the_last_bit(head, seed, size):
+def test_the_order_of_the_samples_changes_nothing_to_the_last_bit(head, seed, size):
     logits, labels, test = draw(seed, size)
     head.set_params(classes=np.arange(size)).fit(logits, labels)
     kept = {name: getattr(head, name) for name in ("weights_", "separation_", "trusted_", "temperature_")}
@@ -109,13 +119,13 @@ def test_the_order_of_the_rows_changes_nothing_to_the_last_bit(head, seed, size)
     np.testing.assert_array_equal(head.predict(test[mixed]), head.predict(test)[mixed])
 
 
-@pytest.mark.parametrize("rows", [300, 20_000])
-def test_the_order_of_rows_that_are_much_alike_changes_nothing(rows):
-    logits, labels = make_samples(rows=rows, size=3, home=1.0, noise=1.5)
+@pytest.mark.parametrize("n_samples", [300, 20_000])
+def test_the_order_of_samples_that_are_much_alike_changes_nothing(n_samples):
+    logits, labels = make_samples(n_samples=n_samples, n_classes=3, home=1.0, noise=1.5)
     logits = np.round(logits)
     head = SPHClassifier(min_gain=-1.0).fit(logits, labels)
     expected, trusted, weights = head.predict_proba(logits), head.trusted_, head.weights_
-    order = np.random.default_rng(0).permutation(rows)
+    order = np.random.default_rng(0).permutation(n_samples)
     head.fit(logits[order], labels[order])
     np.testing.assert_array_equal(head.weights_, weights)
     np.testing.assert_array_equal(head.trusted_, trusted)

@@ -1,4 +1,4 @@
-"""SPHClassifier against the plain, slow implementation in reference.py, on random settings of every kind."""
+"""SPHClassifier against the plain, slow implementation in reference.py, with random hyperparameters of every kind."""
 
 from collections import Counter
 from functools import cache
@@ -8,12 +8,12 @@ import pytest
 
 from aftermax import SPHClassifier
 from helpers.reference import Reference, Settings
-from helpers.reference_samples import draw_rows
+from helpers.reference_samples import draw_samples
 
 SEEDS = range(400)
 
 
-def draw_settings(rng):
+def draw_hyperparameters(rng):
     low, high = np.sort(rng.random(2)) if rng.random() < 0.5 else (0.0, 1.0)
     return Settings(
         certainty=float(rng.choice([0.0, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0])),
@@ -33,13 +33,13 @@ def draw_settings(rng):
 def case(seed):
     """Random validation and test samples and hyperparameters, the fitted estimator, and what the reference says."""
     rng = np.random.default_rng(seed)
-    logits, labels, test, size = draw_rows(rng)
-    settings = draw_settings(rng)
-    expected = Reference(logits.astype(np.float64).tolist(), labels.tolist(), size, settings)
-    head = SPHClassifier(**vars(settings), classes=np.arange(size)).fit(logits, labels)
+    logits, labels, test, size = draw_samples(rng)
+    hyperparameters = draw_hyperparameters(rng)
+    expected = Reference(logits.astype(np.float64).tolist(), labels.tolist(), size, hyperparameters)
+    head = SPHClassifier(**vars(hyperparameters), classes=np.arange(size)).fit(logits, labels)
     samples = np.concatenate([logits, test])
     predictions, routes = zip(*(expected.predict(row) for row in samples.astype(np.float64).tolist()), strict=True)
-    return logits, labels, settings, head, expected, samples, predictions, routes
+    return logits, labels, hyperparameters, head, expected, samples, predictions, routes
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -60,7 +60,7 @@ def test_agrees_with_the_reference_on_every_prediction_route_weight_and_trust(se
 
 def kinds_of(seed):
     """What is special about a random case."""
-    logits, labels, settings, head, _, _, _, routes = case(seed)
+    logits, labels, hyperparameters, head, _, _, _, routes = case(seed)
     size = logits.shape[1]
     counts = np.bincount(labels, minlength=size)
     special = {
@@ -77,10 +77,10 @@ def kinds_of(seed):
     return [
         *(kind for kind, present in special.items() if present),
         str(logits.dtype),
-        f"veto {np.isfinite(settings.veto_distance)}",
-        f"weight power {settings.weight_power}",
-        f"distance power {settings.distance_power}",
-        f"center {settings.center}",
+        f"veto {np.isfinite(hyperparameters.veto_distance)}",
+        f"weight power {hyperparameters.weight_power}",
+        f"distance power {hyperparameters.distance_power}",
+        f"center {hyperparameters.center}",
         f"size {size}",
     ]
 

@@ -42,7 +42,7 @@ def test_distances_use_the_spread_of_the_side():
     np.testing.assert_allclose(distances[1, 1], [0.0, 0.0])
 
 
-def test_the_window_selects_rows_and_spares_classes_with_too_few():
+def test_the_window_selects_samples_and_spares_classes_with_too_few():
     certain, unsure = [9.0, 0.0], [1.0, 0.8]
     logits = [certain, unsure, unsure, [0.0, 9.0], [0.0, 8.0], [0.2, 0.4]]
     array = ResponseArray.fit(logits, [0, 0, 0, 1, 1, 1], window_high=0.9)
@@ -59,8 +59,8 @@ def test_both_ends_of_the_window_belong_to_it():
     np.testing.assert_array_equal(array.center, [[1.5, 1.5], [6.0, 6.0]])
 
 
-def test_a_class_without_rows_is_unknown_and_no_one_is_measured_against_it():
-    logits, labels = make_samples(rows=300, size=4)
+def test_a_class_without_samples_is_unknown_and_no_one_is_measured_against_it():
+    logits, labels = make_samples(n_samples=300, n_classes=4)
     with_all = ResponseArray.fit(logits, labels, classes=range(4))
     without = ResponseArray.fit(logits[labels != 1], labels[labels != 1], classes=range(4))
     assert np.isnan(without.center[1]).all()
@@ -72,7 +72,7 @@ def test_a_class_without_rows_is_unknown_and_no_one_is_measured_against_it():
 
 
 def test_separation_is_the_median_over_the_others():
-    logits, labels = make_samples(rows=500, size=6)
+    logits, labels = make_samples(n_samples=500, n_classes=6)
     array = ResponseArray.fit(logits, labels)
     i, j = 2, 4
     ratios = []
@@ -85,11 +85,11 @@ def test_separation_is_the_median_over_the_others():
 
 @pytest.mark.parametrize("size", [3, 30])
 def test_a_person_can_read_it(size):
-    logits, labels = make_samples(rows=400, size=size)
+    logits, labels = make_samples(n_samples=400, n_classes=size)
     names = np.array([f"class-{i}" for i in range(size)])
     text = repr(ResponseArray.fit(logits[labels != 1], names[labels[labels != 1]], classes=names))
-    rows = 400 - np.count_nonzero(labels == 1)
-    assert text.startswith(f"ResponseArray: {size} classes x {size} units, fitted on {rows} samples")
+    n_samples = 400 - np.count_nonzero(labels == 1)
+    assert text.startswith(f"ResponseArray: {size} classes x {size} units, fitted on {n_samples} samples")
     assert "class-0" in text
     assert "unknown" in text
     assert "nan" not in text

@@ -15,17 +15,17 @@ import aftermax
 from aftermax import SPHClassifier, default_grid, sweep
 from aftermax.sph.classifier import HYPERPARAMETERS
 from aftermax.sph.sweep import sweep as sweep_in_module
-from helpers.reference_samples import draw_rows
+from helpers.reference_samples import draw_samples
 from helpers.samples import make_samples
 
 RESULTS = ["accuracy", "gain", "wins", "losses", "pooled", "trusted"]
 SEEDS = range(60)
 
 
-def one_by_one(place, columns, logits, labels, test, truth):
+def one_by_one(index, columns, logits, labels, test, truth):
     """What fitting and evaluating that one set gives."""
-    settings = {name: columns[name][place].item() for name in HYPERPARAMETERS}
-    head = SPHClassifier(**settings, classes=np.arange(logits.shape[1])).fit(logits, labels)
+    hyperparameters = {name: columns[name][index].item() for name in HYPERPARAMETERS}
+    head = SPHClassifier(**hyperparameters, classes=np.arange(logits.shape[1])).fit(logits, labels)
     before, after = test.argmax(axis=1) == truth, head.predict(test) == truth
     routes = head.route(test)
     seen = bool((routes == "pooled").any()), bool((after != before).any())
@@ -39,9 +39,9 @@ def one_by_one(place, columns, logits, labels, test, truth):
     }
 
 
-def assert_same(place, columns, *rows):
-    seen, expected = one_by_one(place, columns, *rows)
-    assert {name: columns[name][place] for name in RESULTS} == expected
+def assert_same(index, columns, *samples):
+    seen, expected = one_by_one(index, columns, *samples)
+    assert {name: columns[name][index] for name in RESULTS} == expected
     return seen
 
 
@@ -75,7 +75,7 @@ def test_agrees_exactly_with_fitting_set_by_set(seed):
 def compared(seed):
     """Forty sets of a random grid, compared with fitting each; counts of what was compared."""
     rng = np.random.default_rng(seed)
-    logits, labels, test, size = draw_rows(rng)
+    logits, labels, test, size = draw_samples(rng)
     truth = rng.integers(size, size=len(test))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The largest logit agrees")
@@ -83,8 +83,8 @@ def compared(seed):
             logits, labels, draw_grid(rng), eval_logits=test, eval_labels=truth, classes=range(size), progress=False
         )
         heads = [
-            assert_same(place, columns, logits, labels, test, truth)
-            for place in rng.integers(len(columns["wins"]), size=40)
+            assert_same(index, columns, logits, labels, test, truth)
+            for index in rng.integers(len(columns["wins"]), size=40)
         ]
     pooled, changed = (sum(counts) for counts in zip(*heads, strict=True))
     return {"sets": len(heads), "pooled": pooled, "changed": changed}
@@ -104,8 +104,8 @@ def test_agrees_exactly_on_real_logits(shared, name):
         test, truth = file["test_logits"][:1000], file["test_labels"][:1000]
     grid = [part | {"min_separation": [0.0, 1.0]} for part in default_grid()[:5]]
     columns = sweep(logits, labels, grid, eval_logits=test, eval_labels=truth)
-    for place in np.random.default_rng(0).integers(len(columns["wins"]), size=60):
-        assert_same(place, columns, logits, labels, test, truth)
+    for index in np.random.default_rng(0).integers(len(columns["wins"]), size=60):
+        assert_same(index, columns, logits, labels, test, truth)
 
 
 def test_scores_that_tie_are_settled_as_the_estimator_settles_them():
@@ -121,12 +121,12 @@ def test_scores_that_tie_are_settled_as_the_estimator_settles_them():
         "min_gain": [-1.0],
     }
     columns = sweep(logits, labels, grid)
-    for place in range(len(columns["wins"])):
-        assert_same(place, columns, logits, labels, logits, labels)
+    for index in range(len(columns["wins"])):
+        assert_same(index, columns, logits, labels, logits, labels)
 
 
 def test_huge_distances_and_powers_are_settled_as_the_estimator_settles_them():
-    logits, labels = make_samples(rows=200, size=3)
+    logits, labels = make_samples(n_samples=200, n_classes=3)
     logits[:, 1] = np.where(labels == 1, 1e-9, 0.0)
     test = logits.copy()
     test[::7, 1] = 1e9
@@ -137,8 +137,8 @@ def test_huge_distances_and_powers_are_settled_as_the_estimator_settles_them():
         "weight_power": [0.0, 9.0, 1000.0],
     }
     columns = sweep(logits, labels, grid, eval_logits=test, eval_labels=labels)
-    for place in range(len(columns["wins"])):
-        assert_same(place, columns, logits, labels, test, labels)
+    for index in range(len(columns["wins"])):
+        assert_same(index, columns, logits, labels, test, labels)
 
 
 def test_powers_so_small_that_products_vanish_are_settled_as_the_estimator_settles_them():
@@ -147,8 +147,8 @@ def test_powers_so_small_that_products_vanish_are_settled_as_the_estimator_settl
     logits = np.round(rng.normal(size=(60, 4)) + np.eye(4)[labels], 1)
     grid = {"certainty": [1.0], "weight_power": [1000.0], "distance_power": [1e-3, 5e-3, 0.1], "min_gain": [-1.0]}
     columns = sweep(logits, labels, grid)
-    for place in range(3):
-        assert_same(place, columns, logits, labels, logits, labels)
+    for index in range(3):
+        assert_same(index, columns, logits, labels, logits, labels)
 
 
 def test_values_of_any_number_type_do(validation):
@@ -156,14 +156,14 @@ def test_values_of_any_number_type_do(validation):
     columns = sweep(*validation, grid)
     assert columns["certainty"].dtype == columns["veto_distance"].dtype == np.float64
     assert columns["veto_count"].dtype == np.int64
-    for place in range(4):
-        assert_same(place, columns, *validation, *validation)
+    for index in range(4):
+        assert_same(index, columns, *validation, *validation)
 
 
 # ---- as people call it -----------------------------------------------------------------------------------------------
 
 
-def test_one_row_for_each_combination_in_the_order_of_the_settings(validation):
+def test_one_row_for_each_combination_in_the_order_of_the_hyperparameters(validation):
     columns = sweep(*validation, {"certainty": [0.5, 0.9], "veto_distance": [np.inf, 3.0], "veto_count": [1, 2]})
     assert list(columns) == [*HYPERPARAMETERS, *RESULTS]
     assert columns["certainty"].tolist() == [0.5] * 3 + [0.9] * 3
@@ -181,12 +181,12 @@ def test_pandas_and_polars_take_it_as_it_is(validation):
     assert (frame[frame.certainty == 0][["wins", "losses", "pooled"]] == 0).all(axis=None)
 
 
-def test_it_evaluates_on_the_fitted_rows_if_there_are_no_others(validation):
+def test_it_evaluates_on_the_fitted_samples_if_there_are_no_others(validation):
     columns = sweep(*validation, {"certainty": [0.9]})
     assert_same(0, columns, *validation, *validation)
 
 
-def test_string_labels_data_frames_and_evaluation_rows_of_one_class(validation, unseen):
+def test_string_labels_data_frames_and_evaluation_samples_of_one_class(validation, unseen):
     names = np.array(["ant", "bee", "cat", "dog", "eel"])
     frame = pd.DataFrame(validation[0], columns=names)
     one = unseen[1] == 3
@@ -197,7 +197,7 @@ def test_string_labels_data_frames_and_evaluation_rows_of_one_class(validation, 
 
 
 def test_the_default_grid_is_wide_and_every_set_in_it_is_allowed():
-    columns = sweep(*make_samples(rows=60, size=3))
+    columns = sweep(*make_samples(n_samples=60, n_classes=3))
     sets = len(columns["wins"])
     assert sets == 107_640  # as the README and the docstring say
     distinct = set(zip(*(columns[name].tolist() for name in HYPERPARAMETERS), strict=True))
@@ -298,7 +298,7 @@ def test_a_bad_grid_is_refused_with_what_to_do(validation, grid, error, message)
         sweep(*validation, grid)
 
 
-def test_warnings_about_the_rows_to_evaluate_point_at_the_caller(validation):
+def test_warnings_about_the_samples_to_evaluate_point_at_the_caller(validation):
     logits, labels = validation
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     with pytest.warns(UserWarning, match="look like probabilities") as caught:
@@ -309,7 +309,7 @@ def test_warnings_about_the_rows_to_evaluate_point_at_the_caller(validation):
     assert {warning.filename for warning in [*caught, *others]} == {__file__}
 
 
-def test_bad_rows_to_evaluate_are_refused(validation, unseen):
+def test_bad_samples_to_evaluate_are_refused(validation, unseen):
     grid = {"certainty": [0.9]}
     with pytest.raises(ValueError, match="eval_logits and eval_labels go together"):
         sweep(*validation, grid, eval_logits=unseen[0])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aftermax import AutoHead, SPHClassifier, load, save
-from helpers.head_files import HEADS, VERSIONED, answers, assert_same, features_of, weak
+from helpers.head_files import HEADS, VERSIONED, assert_same, features_of, predictions_of, weak
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +139,8 @@ def test_pickles_are_never_opened(content, tmp_path):
     objects = {"counts": {"dtype": "|O", "shape": [3], "by_columns": False}}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         declared = json.loads(archive.read("head.json"))["arrays"]
-    told = repacked(content, member, {"arrays": declared | objects}, drop=["counts.npy"])
-    assert "counts.npy is of type '|O'" in refused(told, tmp_path)
+    declared_as_objects = repacked(content, member, {"arrays": declared | objects}, drop=["counts.npy"])
+    assert "counts.npy is of type '|O'" in refused(declared_as_objects, tmp_path)
 
 
 def test_nothing_grows_when_it_is_read(content, tmp_path):
@@ -295,13 +295,13 @@ def outcome(content, tmp_path):
     try:
         return load(path)
     except ValueError as error:
-        told = str(error)
-    assert told.startswith(str(path))
+        message = str(error)
+    assert message.startswith(str(path))
     return None
 
 
 @given(st.data())
-def test_damage_is_noticed_or_no_matter(contents, tmp_path_factory, data):
+def test_damage_is_noticed_or_changes_nothing(contents, tmp_path_factory, data):
     whole = data.draw(st.sampled_from(contents))
     content = bytearray(whole)
     for _ in range(data.draw(st.integers(0, 3))):
@@ -337,7 +337,7 @@ ODD = st.recursive(
 
 
 @given(st.data())
-def test_whatever_a_description_says_it_is_refused_or_answers(contents, tmp_path_factory, data):
+def test_whatever_a_description_says_the_file_is_refused_or_the_head_predicts(contents, tmp_path_factory, data):
     content = data.draw(st.sampled_from(contents))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         described = json.loads(archive.read("head.json"))
@@ -349,11 +349,11 @@ def test_whatever_a_description_says_it_is_refused_or_answers(contents, tmp_path
         inner[last] = data.draw(ODD)
     else:
         del inner[last]
-    answer_if_loaded(repacked(content, {"head.json": json.dumps(described)}, drop=["head.json"]), tmp_path_factory)
+    predict_if_loaded(repacked(content, {"head.json": json.dumps(described)}, drop=["head.json"]), tmp_path_factory)
 
 
 @given(st.data())
-def test_whatever_is_in_the_arrays_they_are_refused_or_answer(contents, tmp_path_factory, data):
+def test_whatever_is_in_the_arrays_the_file_is_refused_or_the_head_predicts(contents, tmp_path_factory, data):
     content = data.draw(st.sampled_from(contents))
     with np.load(io.BytesIO(content)) as arrays:
         name = data.draw(st.sampled_from([name for name in arrays if name != "head.json"]))
@@ -366,12 +366,12 @@ def test_whatever_is_in_the_arrays_they_are_refused_or_answer(contents, tmp_path
         )
     else:
         array = np.roll(array, 1, axis=0)
-    answer_if_loaded(with_array(content, name, array), tmp_path_factory)
+    predict_if_loaded(with_array(content, name, array), tmp_path_factory)
 
 
-def answer_if_loaded(content, tmp_path_factory):
+def predict_if_loaded(content, tmp_path_factory):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         head = outcome(content, tmp_path_factory.mktemp("odd"))
         if head is not None and head.features_width_ in (2, None):
-            assert len(answers(head, rows=20)[0]) == 20
+            assert len(predictions_of(head, n_samples=20)[0]) == 20

@@ -9,7 +9,7 @@ import pytest
 from aftermax import ResponseArray, SPHClassifier
 from helpers.samples import make_samples
 
-LOGITS, LABELS = make_samples(rows=100, size=4)
+LOGITS, LABELS = make_samples(n_samples=100, n_classes=4)
 
 
 def test_labels_that_are_not_classes_are_named():
@@ -80,7 +80,7 @@ def test_invalid_labels_are_refused(labels, message):
 
 
 def test_columns_in_another_order_than_the_labels_are_warned_of():
-    logits, labels = make_samples(rows=200, size=4, home=4.0)
+    logits, labels = make_samples(n_samples=200, n_classes=4, home=4.0)
     names = np.array(["3", "10", "2", "1"])[labels]
     hint = (
         r"agrees with the label on only \d+% of the samples; .* right on 9\d% if .* another order.*classes=\[\.\.\.\]"
@@ -93,7 +93,7 @@ def test_columns_in_another_order_than_the_labels_are_warned_of():
 
 
 def test_a_column_that_is_no_response_is_warned_of():
-    logits, labels = make_samples(rows=200, size=4)
+    logits, labels = make_samples(n_samples=200, n_classes=4)
     with_number = np.column_stack([logits, 1000 + np.arange(200)])
     with pytest.warns(UserWarning, match="agrees with the label on only .*; chance alone would be right on 20%"):
         SPHClassifier().fit(with_number, labels)
@@ -101,7 +101,7 @@ def test_a_column_that_is_no_response_is_warned_of():
 
 def test_a_weak_model_and_noise_are_not_warned_of():
     for seed in range(20):
-        logits, labels = make_samples(seed, rows=100, size=5, home=1.5, noise=2.0)
+        logits, labels = make_samples(seed, n_samples=100, n_classes=5, home=1.5, noise=2.0)
         SPHClassifier().fit(logits, labels)
         SPHClassifier().fit(np.random.default_rng(seed).normal(size=logits.shape), labels)
 
@@ -121,7 +121,7 @@ def test_headings_that_contradict_classes_are_refused():
 
 
 def test_more_classes_than_half_the_samples_are_not_warned_of():
-    logits, labels = make_samples(rows=30, size=25)
+    logits, labels = make_samples(n_samples=30, n_classes=25)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SPHClassifier(classes=range(25)).fit(logits, labels)

@@ -112,3 +112,13 @@ def test_no_gain_has_no_sample_size():
     assert samples_to_prove(5, 5, 100) is None
     assert samples_to_prove(0, 5, 100) is None
     assert samples_to_prove(5, 0, 5) == 6
+
+
+def test_improvement_in_errors_and_in_log_loss_count_together():
+    rng = np.random.default_rng(0)
+    errors = np.where(np.arange(200) < 5, 1.0, 0.0)
+    losses = rng.normal(0.1, 1.0, size=200)
+    together = paired_p_value(errors, losses, np.ones(200))
+    assert together < paired_p_value(errors, np.zeros(200), np.ones(200))
+    assert together < paired_p_value(np.zeros(200), losses, np.ones(200))
+    assert paired_p_value(-errors, -losses, np.ones(200)) > 0.95

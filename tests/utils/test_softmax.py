@@ -6,7 +6,7 @@ from sklearn.metrics import log_loss
 from aftermax._utils.softmax import log_losses, settle_argmax, softmax, softmax_certainty
 from helpers.samples import make_samples
 
-LOGITS, LABELS = make_samples(rows=100)
+LOGITS, LABELS = make_samples(n_samples=100)
 
 
 def test_the_certainty_is_the_largest_probability():

@@ -58,7 +58,7 @@ def test_the_error_of_the_earliest_range_is_raised(monkeypatch, count):
 
 def test_one_head_serves_several_threads_at_once(validation):
     head = SPHClassifier().fit(*validation)
-    test, _ = make_samples(seed=3, rows=60_000)
+    test, _ = make_samples(seed=3, n_samples=60_000)
     expected = head.predict(test)
     with ThreadPoolExecutor(4) as pool:
         for predicted in pool.map(head.predict, [test] * 8):
@@ -68,7 +68,7 @@ def test_one_head_serves_several_threads_at_once(validation):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_head_still_works_after_a_fork(validation):
     head = SPHClassifier().fit(*validation)
-    test, _ = make_samples(seed=3, rows=60_000)
+    test, _ = make_samples(seed=3, n_samples=60_000)
     expected = head.predict(test)
     context = get_context("fork")
     queue = context.Queue()

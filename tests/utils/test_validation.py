@@ -9,7 +9,7 @@ from scipy.special import softmax
 from aftermax import ResponseArray, SPHClassifier
 from helpers.samples import make_samples
 
-LOGITS, LABELS = make_samples(rows=100, size=4)
+LOGITS, LABELS = make_samples(n_samples=100, n_classes=4)
 
 
 @pytest.mark.parametrize("method", ["fit", "predict", "predict_proba", "route"])

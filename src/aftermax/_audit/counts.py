@@ -57,10 +57,12 @@ def largest_drops(
 
     Of equal drops, the pair with more errors before comes first, and then the one with the lower class.
     """
-    size = len(names)
-    cells, inverse = np.unique(np.concatenate([codes * size + before, codes * size + after]), return_inverse=True)
+    n_classes = len(names)
+    cells, inverse = np.unique(
+        np.concatenate([codes * n_classes + before, codes * n_classes + after]), return_inverse=True
+    )
     first, second = (np.bincount(part, minlength=len(cells)) for part in np.split(inverse, 2))
-    true, predicted = np.divmod(cells, size)
+    true, predicted = np.divmod(cells, n_classes)
     order = np.lexsort((-first, second - first))
     order = order[(true != predicted)[order] & (first > second)[order]][:most]
     columns = (names[true[order]], names[predicted[order]], first[order], second[order])

@@ -85,12 +85,12 @@ def _fit_each(
     stacked_on: slice,
 ) -> list[tuple[str, Correction, Scores]]:
     """The corrections that are functions of one input, with their names and out-of-fold scores."""
-    size, suffix = logits.shape[1], " of features" if source else ""
+    n_classes, suffix = logits.shape[1], " of features" if source else ""
     found: list[tuple[str, Correction, Scores]] = []
     if not source:
-        gaussian, scores = out_of_fold_gaussian(projected, samples.codes, samples.weights, size)
+        gaussian, scores = out_of_fold_gaussian(projected, samples.codes, samples.weights, n_classes)
         found.append(("gaussian", gaussian, scores[stacked_on]))
-    if source or size > LOGISTIC_CLASSES:
+    if source or n_classes > LOGISTIC_CLASSES:
         ridge = fit_ridge(projected.__getitem__, np.eye(projected.shape[1]), samples, logits, stacked_on)
         linear, scores = LinearCorrection(ridge.coefficients, ridge.intercepts), ridge.leave_one_out
     else:

@@ -55,8 +55,8 @@ def _of_input(terms: InputTerms) -> tuple[Plan, NamedArrays]:
 
 
 def _of_gaussian(gaussian: GaussianCorrection) -> NamedArrays:
-    size, (covariances, dimensions, _) = len(gaussian.intercepts), gaussian.factors.shape
-    constants: NamedArrays = {"floor": np.array(gaussian.floor / size), "share": np.array(1 - gaussian.floor)}
+    n_classes, (covariances, dimensions, _) = len(gaussian.intercepts), gaussian.factors.shape
+    constants: NamedArrays = {"floor": np.array(gaussian.floor / n_classes), "share": np.array(1 - gaussian.floor)}
     if covariances == 1:
         intercepts = gaussian.intercepts - np.square(gaussian.means).sum(axis=1) / 2
         return constants | {"slopes": gaussian.factors[0] @ gaussian.means.T, "intercepts": intercepts}
@@ -64,7 +64,7 @@ def _of_gaussian(gaussian: GaussianCorrection) -> NamedArrays:
         "intercepts": gaussian.intercepts,
         "factors": gaussian.factors.transpose(1, 0, 2).reshape(dimensions, -1),
         "means": gaussian.means.ravel(),
-        "sums": np.repeat(np.eye(size) / -2, dimensions, axis=0),
+        "sums": np.repeat(np.eye(n_classes) / -2, dimensions, axis=0),
     }
 
 

@@ -36,8 +36,8 @@ class GaussianCorrection(NamedTuple):
 
     def scores(self, projected: NDArray[np.float64]) -> Scores:
         """Log-posteriors of the classes, of shape (n_samples, K)."""
-        size, (covariances, dimensions, _) = len(self.intercepts), self.factors.shape
-        out = np.empty((len(projected), size))
+        n_classes, (covariances, dimensions, _) = len(self.intercepts), self.factors.shape
+        out = np.empty((len(projected), n_classes))
         if covariances == 1:  # the quadratic term is the same for all classes, and drops out
             out[:] = projected @ self.factors[0] @ self.means.T
             out += self.intercepts - np.square(self.means).sum(axis=1) / 2
@@ -45,16 +45,16 @@ class GaussianCorrection(NamedTuple):
             side_by_side = self.factors.transpose(1, 0, 2).reshape(dimensions, -1)
             whitened = projected @ side_by_side - self.means.ravel()
             np.square(whitened, out=whitened)
-            out[:] = whitened @ np.repeat(np.eye(size) / -2, dimensions, axis=0) + self.intercepts
+            out[:] = whitened @ np.repeat(np.eye(n_classes) / -2, dimensions, axis=0) + self.intercepts
         out -= out.max(axis=1, keepdims=True)
         np.exp(out, out=out)
         out *= (1 - self.floor) / out.sum(axis=1, keepdims=True)
-        out += self.floor / size
+        out += self.floor / n_classes
         return np.asarray(np.log(out, out=out))
 
 
 def fit_gaussian(
-    projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], size: int
+    projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], n_classes: int
 ) -> GaussianCorrection:
     """Fit means and covariances of the classes.
 
@@ -63,21 +63,23 @@ def fit_gaussian(
     the overall mean.
     """
     n_samples, dimensions = projected.shape
-    members = np.zeros((n_samples, size))
+    members = np.zeros((n_samples, n_classes))
     members[np.arange(n_samples), codes] = weights
     counts = members.sum(axis=0)
     means = (members.T @ projected + projected.mean(axis=0)) / (counts + 1)[:, None]
     centred = projected - means[codes]
     pooled = (centred * weights[:, None]).T @ centred / n_samples
     ridge = (1e-3 * np.trace(pooled) / dimensions + TINY) * np.eye(dimensions)
-    covariances = [pooled] if size > OWN_COVARIANCES else _own_covariances(centred, codes, weights, counts, pooled)
+    covariances = [pooled] if n_classes > OWN_COVARIANCES else _own_covariances(centred, codes, weights, counts, pooled)
     factors = np.array([np.linalg.inv(np.linalg.cholesky(covariance + ridge)).T for covariance in covariances])
     log_determinants = np.log(np.abs(np.diagonal(factors, axis1=1, axis2=2))).sum(axis=1)
     with np.errstate(divide="ignore"):
         log_priors = np.where(counts > 0, np.log(counts / n_samples), -np.inf)
-    of_each = np.broadcast_to(factors, (size, dimensions, dimensions))
+    of_each = np.broadcast_to(factors, (n_classes, dimensions, dimensions))
     whitened_means = np.einsum("kd,kde->ke", means, of_each)
-    return GaussianCorrection(whitened_means, factors, log_priors + log_determinants, size / (n_samples + size))
+    return GaussianCorrection(
+        whitened_means, factors, log_priors + log_determinants, n_classes / (n_samples + n_classes)
+    )
 
 
 def _own_covariances(
@@ -97,13 +99,13 @@ def _own_covariances(
 
 
 def out_of_fold_gaussian(
-    projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], size: int
+    projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], n_classes: int
 ) -> tuple[GaussianCorrection, Scores]:
     """The correction fitted on all samples, and out-of-fold scores of each, by five folds."""
-    out = np.full((len(projected), size), -np.log(size))  # a single sample has no other to be scored by
+    out = np.full((len(projected), n_classes), -np.log(n_classes))  # a single sample has no other to be scored by
     folds = interleaved_folds(len(projected), INNER_FOLDS)
     for fold in range(INNER_FOLDS if len(projected) > 1 else 0):
         others, held_out = folds != fold, folds == fold
-        part = fit_gaussian(projected[others], codes[others], weights[others], size)
+        part = fit_gaussian(projected[others], codes[others], weights[others], n_classes)
         out[held_out] = part.scores(projected[held_out])
-    return fit_gaussian(projected, codes, weights, size), out
+    return fit_gaussian(projected, codes, weights, n_classes), out

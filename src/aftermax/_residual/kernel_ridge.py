@@ -138,13 +138,13 @@ class RidgePath:
     """
 
     def __init__(self, design: Design, samples: Samples, root: NDArray[np.float64]) -> None:
-        n_samples, size = samples.logits.shape
+        n_samples, n_classes = samples.logits.shape
         self.design = design
         self.shares = samples.weights / n_samples
         self.codes = samples.codes
-        self.label_mean = np.bincount(samples.codes, self.shares, minlength=size)
+        self.label_mean = np.bincount(samples.codes, self.shares, minlength=n_classes)
         self.design_mean = np.zeros(len(root))
-        gram, moments = np.zeros((len(root), len(root))), np.zeros((len(root), size))
+        gram, moments = np.zeros((len(root), len(root))), np.zeros((len(root), n_classes))
         for some in _chunks(n_samples):
             columns = design(some)
             weighted = columns * self.shares[some, None]

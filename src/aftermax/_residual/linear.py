@@ -43,14 +43,14 @@ def _cross_validated(
     projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], logits: Scores
 ) -> tuple[LinearCorrection, Scores]:
     """With the last penalty, from the strongest on, that lowers the out-of-fold log loss; fits are warm-started."""
-    n_samples, size = logits.shape
+    n_samples, n_classes = logits.shape
     folds = interleaved_folds(n_samples, INNER_FOLDS)
     parts = [folds != fold for fold in range(INNER_FOLDS) if n_samples > 1]
     paths = [_Regression(projected[part], codes[part], weights[part], logits[part]) for part in parts]
     best, least = -1, np.inf
-    out_of_fold = np.zeros((n_samples, size))
+    out_of_fold = np.zeros((n_samples, n_classes))
     for number, penalty in enumerate(PENALTIES if paths else ()):
-        scores, loss = np.zeros((n_samples, size)), 0.0
+        scores, loss = np.zeros((n_samples, n_classes)), 0.0
         for part, path in zip(parts, paths, strict=True):
             path.solve(penalty)
             held_out = ~part
@@ -62,7 +62,7 @@ def _cross_validated(
     whole = _Regression(projected, codes, weights, logits)
     for penalty in PENALTIES[: best + 1]:
         whole.solve(penalty)
-    return LinearCorrection(whole.coefficients, np.zeros(size)), out_of_fold
+    return LinearCorrection(whole.coefficients, np.zeros(n_classes)), out_of_fold
 
 
 class _Regression:
@@ -109,8 +109,8 @@ class _Regression:
 
     def _unpacked(self, values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Slope, biases and coefficients."""
-        size = self.logits.shape[1]
-        return values[0], values[1 : 1 + size], values[1 + size :].reshape(-1, size)
+        n_classes = self.logits.shape[1]
+        return values[0], values[1 : 1 + n_classes], values[1 + n_classes :].reshape(-1, n_classes)
 
     def _loss(
         self, values: NDArray[np.float64], penalty: float, bias_penalty: float

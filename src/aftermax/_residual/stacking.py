@@ -76,26 +76,26 @@ class _Problem:
         sample_weight: NDArray[np.float64],
         biases: bool,
     ) -> None:
-        n_samples, size = base_scores[0].shape
+        n_samples, n_classes = base_scores[0].shape
         self.base_scores = base_scores
         self.biases = biases
         self.shares = sample_weight / sample_weight.sum()
         spreads = [_spread(scores) for scores in base_scores[1:]]
         self.penalties = np.array([0.0] + [CORRECTION_PRIOR / n_samples * spread for spread in spreads])
-        self.targets = one_hot(codes, size, platt_smoothing(n_samples))
+        self.targets = one_hot(codes, n_classes, platt_smoothing(n_samples))
 
     def solve(self, start: Stacking, prior: float) -> tuple[Stacking, float]:
         """The best stacking for a prior of the biases, by L-BFGS with bounds."""
         from scipy.optimize import minimize
 
-        (n_samples, size), count = self.targets.shape, len(self.base_scores)
+        (n_samples, n_classes), count = self.targets.shape, len(self.base_scores)
         found = minimize(
             self._loss,
             np.concatenate([start.weights, start.biases if self.biases else []]),
             args=(prior / n_samples,),
             jac=True,
             method="L-BFGS-B",
-            bounds=[(0.0, None)] * count + [(None, None)] * (size if self.biases else 0),
+            bounds=[(0.0, None)] * count + [(None, None)] * (n_classes if self.biases else 0),
             options={"ftol": 1e-9, "gtol": 1e-5, "maxiter": 200},
         )
         return self._unpacked(found.x), float(found.fun)
@@ -107,8 +107,8 @@ class _Problem:
         return float(np.sum(np.square(found.biases) + 1 / (curvature + 2 * prior)))
 
     def _unpacked(self, values: NDArray[np.float64]) -> Stacking:
-        count, size = len(self.base_scores), self.targets.shape[1]
-        return Stacking(values[:count], values[count:] if self.biases else np.zeros(size))
+        count, n_classes = len(self.base_scores), self.targets.shape[1]
+        return Stacking(values[:count], values[count:] if self.biases else np.zeros(n_classes))
 
     def _loss(self, values: NDArray[np.float64], shrinkage: float) -> tuple[float, NDArray[np.float64]]:
         """The loss and its gradient."""

@@ -50,23 +50,23 @@ def from_state(
 ) -> tuple[float, NDArray[np.float64], tuple[InputTerms, ...]]:
     """Slope, biases and terms."""
     named = fields(values, {"slope", "terms"}, "the residual head")
-    size, width = len(shape.classes), shape.features_width
-    columns = {"logits": size} if width is None else {"logits": size, "features": width}
-    terms = [_terms(one, arrays, size, columns) for one in some(named["terms"], None, "the list of terms")]
-    return number(named["slope"], "slope"), arrays.take("biases", (size,)), tuple(terms)
+    n_classes, width = len(shape.classes), shape.features_width
+    columns = {"logits": n_classes} if width is None else {"logits": n_classes, "features": width}
+    terms = [_terms(one, arrays, n_classes, columns) for one in some(named["terms"], None, "the list of terms")]
+    return number(named["slope"], "slope"), arrays.take("biases", (n_classes,)), tuple(terms)
 
 
-def _terms(described: object, arrays: Arrays, size: int, columns: dict[str, int]) -> InputTerms:
+def _terms(described: object, arrays: Arrays, n_classes: int, columns: dict[str, int]) -> InputTerms:
     named = fields(described, {"source", "clip_depth", "gaussian_weight", "gaussian_floor"}, "an entry of terms")
     source = one_of(named["source"], columns, "the source of terms")
     components = arrays.take(f"{source}_components", (columns[source], None))
     dimensions = components.shape[1]
     exponents = arrays.take(f"{source}_exponents", (dimensions + 2, None))
-    coefficients = arrays.take(f"{source}_coefficients", (None, exponents.shape[1], size))
+    coefficients = arrays.take(f"{source}_coefficients", (None, exponents.shape[1], n_classes))
     gaussian = None
     if named["gaussian_floor"] is not None:
         floor = number(named["gaussian_floor"], "gaussian_floor", 0.0, 1.0)
-        gaussian = _gaussian(source, arrays, size, dimensions, floor)
+        gaussian = _gaussian(source, arrays, n_classes, dimensions, floor)
     projection = Projection(
         SOURCES.index(source),
         number(named["clip_depth"], "clip_depth", 0.0, infinite=True),
@@ -78,16 +78,16 @@ def _terms(described: object, arrays: Arrays, size: int, columns: dict[str, int]
         exponents,
         coefficients,
         arrays.take(f"{source}_used", (len(coefficients),), np.bool_),
-        arrays.take(f"{source}_linear", (dimensions, size)),
+        arrays.take(f"{source}_linear", (dimensions, n_classes)),
         gaussian,
         number(named["gaussian_weight"], "gaussian_weight", 0.0),
     )
 
 
-def _gaussian(source: str, arrays: Arrays, size: int, dimensions: int, floor: float) -> GaussianCorrection:
+def _gaussian(source: str, arrays: Arrays, n_classes: int, dimensions: int, floor: float) -> GaussianCorrection:
     factors = arrays.take(f"{source}_factors", (None, dimensions, dimensions))
-    if len(factors) not in (1, size):
-        raise ValueError(f"the array {source}_factors has {len(factors)} covariances: 1 or {size} are possible")
+    if len(factors) not in (1, n_classes):
+        raise ValueError(f"the array {source}_factors has {len(factors)} covariances: 1 or {n_classes} are possible")
     # A class without samples has a log prior of minus infinity.
-    intercepts = arrays.take(f"{source}_intercepts", (size,), low=-np.inf, infinite=True)
-    return GaussianCorrection(arrays.take(f"{source}_means", (size, dimensions)), factors, intercepts, floor)
+    intercepts = arrays.take(f"{source}_intercepts", (n_classes,), low=-np.inf, infinite=True)
+    return GaussianCorrection(arrays.take(f"{source}_means", (n_classes, dimensions)), factors, intercepts, floor)

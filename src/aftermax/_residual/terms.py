@@ -45,9 +45,9 @@ class InputTerms:
 def compact_terms(stacked: StackedCorrections, source: int) -> InputTerms | None:
     """The corrections of one input that have weight, multiplied by it; None if none has."""
     projection, centers = stacked.projections[source], stacked.centers[source]
-    size = len(stacked.stacking.biases)
+    n_classes = len(stacked.stacking.biases)
     kernels: dict[int, NDArray[np.float64]] = {}
-    linear = np.zeros((projection.components.shape[1], size))
+    linear = np.zeros((projection.components.shape[1], n_classes))
     gaussian, gaussian_weight = None, 0.0
     for one, weight in zip(stacked.corrections, stacked.stacking.weights[1:], strict=True):
         if one.source != source or not weight:
@@ -62,7 +62,7 @@ def compact_terms(stacked: StackedCorrections, source: int) -> InputTerms | None
     if not kernels and gaussian is None and not linear.any():
         return None
     exponents = -GAMMA * np.vstack([-2 * centers.T, np.square(centers).sum(axis=1), np.ones(len(centers))])
-    coefficients = np.zeros((max(kernels, default=-1) + 1, len(centers), size))
+    coefficients = np.zeros((max(kernels, default=-1) + 1, len(centers), n_classes))
     for level, values in kernels.items():
         coefficients[level, : len(values)] = values
     used = np.array([level in kernels for level in range(len(coefficients))], dtype=bool)

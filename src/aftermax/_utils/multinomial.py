@@ -32,9 +32,9 @@ def loss_and_gradient(scores: Scores, targets: Scores, shares: NDArray[np.float6
     return float(shares @ losses), gradient
 
 
-def one_hot(codes: NDArray[np.int64], size: int, smoothing: float = 0.0) -> Scores:
+def one_hot(codes: NDArray[np.int64], n_classes: int, smoothing: float = 0.0) -> Scores:
     """Targets for labels that are column numbers; the share ``smoothing`` is spread evenly over the classes."""
-    targets = np.full((len(codes), size), smoothing / size)
+    targets = np.full((len(codes), n_classes), smoothing / n_classes)
     targets[np.arange(len(codes)), codes] += 1 - smoothing
     return targets
 

@@ -18,10 +18,10 @@ def weights_by_class(
 
     scikit-learn's own ``compute_sample_weight`` counts samples; "balanced" here balances their weights.
     """
-    size = len(classes)
-    by_class = np.ones(size)
+    n_classes = len(classes)
+    by_class = np.ones(n_classes)
     if class_weight == "balanced":
-        totals = np.bincount(codes, sample_weight, minlength=size)
+        totals = np.bincount(codes, sample_weight, minlength=n_classes)
         by_class = totals.sum() / (np.count_nonzero(totals) * np.where(totals > 0, totals, 1.0))
     elif isinstance(class_weight, dict):
         names = classes.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,12 +76,7 @@ def select(
     def judged(name: str, baseline: str = "softmax") -> Candidate:
         return judge(name, out_of_fold[name], out_of_fold[baseline], samples.codes, samples.weights, rng)
 
-    chosen = "softmax"
-    for name in heads:
-        against = (judged(name, baseline) for baseline in dict.fromkeys((chosen, "softmax")))
-        significant = all(one.p_value < alpha and one.gain >= 0 for one in against)
-        if significant and name in eligible:
-            chosen = name
+    chosen = _choose(list(heads), eligible, judged, alpha)
     best = "combination" if chosen == "softmax" else chosen
     weighted = bool(np.ptp(samples.weights) > 0)
     return Selection(
@@ -93,10 +89,21 @@ def select(
     )
 
 
+def _choose(names: list[str], eligible: list[str], judged: Callable[[str, str], Candidate], alpha: float) -> str:
+    """The candidate that is significantly better than softmax and than those chosen before it; softmax if none is."""
+    chosen = "softmax"
+    for name in names:
+        against = (judged(name, baseline) for baseline in dict.fromkeys((chosen, "softmax")))
+        significant = all(one.p_value < alpha and one.gain >= 0 for one in against)
+        if significant and name in eligible:
+            chosen = name
+    return chosen
+
+
 def _try_sph(samples: Samples, classes: NDArray[Any], rng: np.random.Generator, n_jobs: int) -> Choice | None:
     """SPH with hyperparameters of its own; it has no sample weights, and takes long with many classes."""
-    n_samples, size = samples.logits.shape
-    if n_samples * size**2 > SPH_WORK or np.ptp(samples.weights) > 0:
+    n_samples, n_classes = samples.logits.shape
+    if n_samples * n_classes**2 > SPH_WORK or np.ptp(samples.weights) > 0:
         return None
     return choose_sph(
         LabelledSamples(samples.logits, samples.codes, classes),

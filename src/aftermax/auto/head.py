@@ -149,38 +149,39 @@ class AutoHead(HeadEstimator):
         if self.cv is not None:
             check_count("cv", self.cv, least=2)
         check_number("alpha", self.alpha, 0.0, 1.0)
-        logits, codes, classes = self._checked(X, y)
+        logits, codes, _ = self._checked(X, y)
         hidden = None if features is None else as_features(features, len(logits))
         self.features_width_ = None if hidden is None else hidden.shape[1]
-        weights = as_weights(sample_weight, len(logits))
-        weights = weights * weights_by_class(self.class_weight, codes, classes, weights)
-        if len(np.unique(codes[weights > 0])) < 2:
-            raise ValueError(
-                "All samples with non-zero sample_weight belong to one class: give positive weights to samples of at "
-                "least two classes."
-            )
+        samples = Samples(logits, codes, self._weights(sample_weight, codes), hidden)
         rng = generator(self.random_state)
-        samples = Samples(logits, codes, weights, hidden)
         fitted_on = _fitted_on(samples, rng)
         with one_blas_thread():
             selection = select(
                 samples.take(fitted_on),
-                classes,
+                self.classes_,
                 cv=self.cv,
                 alpha=self.alpha,
                 rng=rng,
                 n_jobs=effective_n_jobs(self.n_jobs),
                 progress=self.progress,
             )
-            held_out = np.empty(len(codes), dtype=np.int64)
-            held_out[fitted_on] = selection.out_of_fold
-            others = np.setdiff1d(np.arange(len(codes)), fitted_on)  # the best candidate was not fitted on these
-            held_out[others] = selection.best.predict([values[others] for values in samples.inputs])
-        self.held_out_: NDArray[Any] = classes[held_out]
+            held_out = _held_out(selection, samples, fitted_on)
+        self.held_out_: NDArray[Any] = self.classes_[held_out]
         self._report(selection)
         if self.chosen_ != "softmax":
-            warn_if_rare(codes, classes)
+            warn_if_rare(codes, self.classes_)
         return self
+
+    def _weights(self, sample_weight: ArrayLike | None, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Each sample's weight times that of its class; at least two classes must have some."""
+        weights = as_weights(sample_weight, len(codes))
+        weights = weights * weights_by_class(self.class_weight, codes, self.classes_, weights)
+        if len(np.unique(codes[weights > 0])) < 2:
+            raise ValueError(
+                "All samples with non-zero sample_weight belong to one class: give positive weights to samples of at "
+                "least two classes."
+            )
+        return weights
 
     def _report(self, selection: Selection) -> None:
         best = selection.candidates[selection.best_name]
@@ -234,3 +235,12 @@ def _fitted_on(samples: Samples, rng: np.random.Generator) -> NDArray[np.intp]:
     order = order[samples.weights[order] > 0]
     most = min(MAX_SAMPLES, max(MIN_SAMPLES, MAX_LOGITS // samples.logits.shape[1]))
     return order[np.sort(rng.permutation(len(order))[:most])]
+
+
+def _held_out(selection: Selection, samples: Samples, fitted_on: NDArray[np.intp]) -> NDArray[np.int64]:
+    """The best candidate's out-of-fold predictions, and its predictions of the samples that it was not fitted on."""
+    held_out = np.empty(len(samples.codes), dtype=np.int64)
+    held_out[fitted_on] = selection.out_of_fold
+    others = np.setdiff1d(np.arange(len(held_out)), fitted_on)
+    held_out[others] = selection.best.predict([values[others] for values in samples.inputs])
+    return held_out

@@ -1,8 +1,8 @@
 """Real scores of real networks that ship with the package, and the reader of score files.
 
 The networks are three of the paper's main experiment (``python -m experiments vmnist`` in a clone of the repository):
-trained on 100, 500 and 5,000 vectorised MNIST images (vMNIST), with scores for 4,000 validation and 4,000 test images that were
-held out. They are the ones of Figure 6, whose validation accuracy is nearest to the paper's 74, 84 and 95 %.
+trained on 100, 500 and 5,000 vectorised MNIST images (vMNIST), with scores for 4,000 validation and 4,000 test images
+that were held out. They are the ones of Figure 6, whose validation accuracy is nearest to the paper's 74, 84 and 95 %.
 """
 
 from __future__ import annotations

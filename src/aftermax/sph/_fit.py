@@ -126,13 +126,13 @@ def trusted_classes(
     by_softmax: NDArray[np.int64],
     pooled: NDArray[np.int64],
     codes: NDArray[np.int64],
-    size: int,
+    n_classes: int,
     min_gain: float,
 ) -> NDArray[np.bool_]:
     """The classes that pooling predicts better than softmax, by the uncertain validation samples (m)."""
-    counts = np.bincount(codes, minlength=size)
+    counts = np.bincount(codes, minlength=n_classes)
     pooled_right, softmax_right = (
-        np.bincount(codes[predictions == codes], minlength=size) for predictions in (pooled, by_softmax)
+        np.bincount(codes[predictions == codes], minlength=n_classes) for predictions in (pooled, by_softmax)
     )
     # The difference of the shares, rounded once: a gain of exactly ``min_gain`` is never enough.
     return np.asarray((counts > 0) & ((pooled_right - softmax_right) / np.maximum(counts, 1) > min_gain))

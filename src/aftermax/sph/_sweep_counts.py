@@ -62,14 +62,14 @@ def count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Blo
 def _count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> NDArray[np.int64]:
     from aftermax.sph import _sweep_kernels
 
-    size = fitted.logits.shape[1]
+    n_classes = fitted.logits.shape[1]
     (window,), (center,) = block["window"], block["center"]
-    array = fit_response_array(fitted.logits, fitted.codes, np.arange(size), fitted.certainty, center, *window)
+    array = fit_response_array(fitted.logits, fitted.codes, np.arange(n_classes), fitted.certainty, center, *window)
     weights = _weights(array, block)
     gates = np.unique(block["certainty"])
     by_class = _tally(fitted, gates, array, weights, block, by_prediction=False)
     by_prediction = _tally(evaluated, gates, array, weights, block, by_prediction=True)
-    uncertain = np.array([np.bincount(fitted.codes[fitted.certainty < gate], minlength=size) for gate in gates])
+    uncertain = np.array([np.bincount(fitted.codes[fitted.certainty < gate], minlength=n_classes) for gate in gates])
     min_gains = np.array(block["min_gain"], dtype=np.float64)
     counts = np.zeros((len(COUNTS), len(gates), by_class.shape[1], len(min_gains)), dtype=np.int64)
     _sweep_kernels.sum_trusted(by_class, by_prediction, uncertain, min_gains, counts)

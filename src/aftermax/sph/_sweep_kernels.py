@@ -30,12 +30,12 @@ def tally_predictions(logits, codes, softmax, bins, by_prediction, array, weight
     Most vetoes change few predictions. So ``tally`` has one more v, the last, without any veto, and the others are
     filled with the difference from that.
     """
-    size, sets, unvetoed = logits.shape[1], tally.shape[3], vetoes.shape[0]
-    distances = np.empty((size, size))
-    vetoed = np.zeros((unvetoed + 1, size), dtype=np.bool_)
-    strikes = np.empty((size, unvetoed), dtype=np.int64)
-    struck = np.empty(size, dtype=np.int64)
-    scores = np.empty((size, weights.shape[2]))
+    n_classes, sets, unvetoed = logits.shape[1], tally.shape[3], vetoes.shape[0]
+    distances = np.empty((n_classes, n_classes))
+    vetoed = np.zeros((unvetoed + 1, n_classes), dtype=np.bool_)
+    strikes = np.empty((n_classes, unvetoed), dtype=np.int64)
+    struck = np.empty(n_classes, dtype=np.int64)
+    scores = np.empty((n_classes, weights.shape[2]))
     free = np.empty(weights.shape[2], dtype=np.int64)
     close = np.empty(weights.shape[2], dtype=np.bool_)
     possible = can_be_predicted(weights)

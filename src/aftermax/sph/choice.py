@@ -103,8 +103,8 @@ def _cross_validated_counts(
         for folds in repeats
         for fold in np.unique(folds)
     )
-    size = samples.logits.shape[1]
-    counts = sweep_splits(splits, sum(numbers), size, blocks, n_jobs, progress, "choosing hyperparameters")
+    n_classes = samples.logits.shape[1]
+    counts = sweep_splits(splits, sum(numbers), n_classes, blocks, n_jobs, progress, "choosing hyperparameters")
     totals = [reduce(np.add, islice(counts, number)) / n_repeats for number in numbers]
     return [{"wins": wins, "losses": losses} for wins, losses, *_ in totals]
 

@@ -102,16 +102,18 @@ class FittedSPH:
     def from_state(cls, values: Mapping[str, Any], arrays: Arrays, shape: InputShape) -> Self:
         """From what :meth:`to_state` gives. A class without samples has NaN in its row, and is never pooled."""
         named = fields(values, {"hyperparameters", "temperature", "softmax_temperature"}, "the SPH head")
-        size = len(shape.classes)
-        counts = arrays.take("counts", (size,), np.int64, low=0)
+        n_classes = len(shape.classes)
+        counts = arrays.take("counts", (n_classes,), np.int64, low=0)
         known = counts > 0
-        center = arrays.take("center", (size, size), where=known)
-        left, right = (arrays.take(side, (size, size), positive=True, where=known) for side in ("left", "right"))
+        center = arrays.take("center", (n_classes, n_classes), where=known)
+        left, right = (
+            arrays.take(side, (n_classes, n_classes), positive=True, where=known) for side in ("left", "right")
+        )
         return cls(
             response_array=ResponseArray(center, left, right, counts, shape.classes),
-            separation=arrays.take("separation", (size, size), low=0.0, infinite=True, where=known),
-            weights=arrays.take("weights", (size, size), low=0.0),
-            trusted=arrays.take("trusted", (size,), np.bool_),
+            separation=arrays.take("separation", (n_classes, n_classes), low=0.0, infinite=True, where=known),
+            weights=arrays.take("weights", (n_classes, n_classes), low=0.0),
+            trusted=arrays.take("trusted", (n_classes,), np.bool_),
             hyperparameters=hyperparameters_from_file(named["hyperparameters"]),
             temperature=number(named["temperature"], "temperature", positive=True, infinite=True),
             softmax_temperature=number(named["softmax_temperature"], "softmax_temperature", positive=True),

@@ -1,5 +1,7 @@
 """From pooled scores to probabilities, by a temperature."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,8 +34,6 @@ def fit_temperature(scores: NDArray[np.float64], predictions: NDArray[np.int64],
     that a few samples without an error do not give certainty. Samples whose true class has no score are left out; with
     none left, the temperature is 1.
     """
-    from scipy.optimize import brentq
-
     scored = np.isfinite(scores[np.arange(len(codes)), codes])
     beyond, codes = _beyond_prediction(scores, predictions)[scored], codes[scored]
     nearest = np.partition(beyond, 1, axis=1)[:, 1] if len(codes) else np.empty(0)
@@ -54,17 +54,23 @@ def fit_temperature(scores: NDArray[np.float64], predictions: NDArray[np.int64],
         expected = np.einsum("nk,nk->n", weights, beyond) / weights.sum(axis=1)
         return float(np.mean(target - expected))
 
-    low = high = float(np.log(np.median(nearest)))
-    least, most = low - LOG_RANGE, high + LOG_RANGE
+    return float(np.exp(_root(slope, float(np.log(np.median(nearest))))))
+
+
+def _root(slope: Callable[[float], float], start: float) -> float:
+    """Where a falling function is zero, sought in steps from ``start`` and then by Brent's method; at most so far."""
+    from scipy.optimize import brentq
+
+    low = high = start
     while slope(low) < 0:
         low -= LOG_STEP
-        if low < least:
-            return float(np.exp(least))
+        if low < start - LOG_RANGE:
+            return start - LOG_RANGE
     while slope(high) > 0:
         high += LOG_STEP
-        if high > most:
-            return float(np.exp(most))
-    return float(np.exp(brentq(slope, low, high, xtol=1e-6) if low < high else low))
+        if high > start + LOG_RANGE:
+            return start + LOG_RANGE
+    return float(brentq(slope, low, high, xtol=1e-6)) if low < high else low
 
 
 def _beyond_prediction(scores: NDArray[np.float64], predictions: NDArray[np.int64]) -> NDArray[np.float64]:

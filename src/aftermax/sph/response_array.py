@@ -133,11 +133,11 @@ class ResponseArray:
         return out
 
     def __repr__(self) -> str:
-        size, shown = len(self.classes), min(len(self.classes), 10)
+        n_classes, shown = len(self.classes), min(len(self.classes), 10)
         names = [str(name) for name in self.classes[:shown]]
         width = max(5, *map(len, names))
         lines = [
-            f"ResponseArray: {size} classes x {size} units, fitted on {self.counts.sum()} samples",
+            f"ResponseArray: {n_classes} classes x {n_classes} units, fitted on {self.counts.sum()} samples",
             f"  {'class':>{width}}  {'samples':>7}  response of its own unit  separation",
         ]
         separation = self._separation(shown)
@@ -147,8 +147,8 @@ class ResponseArray:
                 lines.append(f"  {name:>{width}}  {self.counts[i]:>7}  {home:>24}  {separation[i, i]:.3g} spreads")
             else:
                 lines.append(f"  {name:>{width}}  {0:>7}  {'unknown':>24}")
-        if shown < size:
-            lines.append(f"  and {size - shown} more")
+        if shown < n_classes:
+            lines.append(f"  and {n_classes - shown} more")
         return "\n".join(lines)
 
 
@@ -164,15 +164,15 @@ def fit_response_array(
     """As :meth:`ResponseArray.fit`, from input that is checked already, with labels as column numbers."""
     from aftermax.sph import _kernels
 
-    size = logits.shape[1]
-    samples, counts = _samples_in_window(codes, certainty, size, window_low, window_high)
+    n_classes = logits.shape[1]
+    samples, counts = _samples_in_window(codes, certainty, n_classes, window_low, window_high)
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    middle, left, right = np.empty((3, size, size))
+    middle, left, right = np.empty((3, n_classes, n_classes))
 
     def work(first: int, last: int) -> None:
         _kernels.fit_classes(logits, samples, offsets, center == "median", first, last, middle, left, right)
 
-    over_ranges(work, size, CLASSES_PER_RANGE)
+    over_ranges(work, n_classes, CLASSES_PER_RANGE)
     floor = _spread_floor(logits)
     if not np.isfinite([array[counts > 0] + floor for array in (middle, left, right)]).all():
         raise ValueError(
@@ -191,14 +191,14 @@ def _row_medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _samples_in_window(
-    codes: NDArray[np.int64], certainty: NDArray[np.float64], size: int, low: float, high: float
+    codes: NDArray[np.int64], certainty: NDArray[np.float64], n_classes: int, low: float, high: float
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """The samples that each class is fitted on, class by class, and how many each has."""
     inside = (low <= certainty) & (certainty <= high)
-    too_few = np.bincount(codes[inside], minlength=size) < 2
+    too_few = np.bincount(codes[inside], minlength=n_classes) < 2
     samples = np.flatnonzero(inside | too_few[codes])
     samples = samples[np.argsort(codes[samples], kind="stable")]
-    return samples, np.bincount(codes[samples], minlength=size)
+    return samples, np.bincount(codes[samples], minlength=n_classes)
 
 
 def _spread_floor(logits: NDArray[np.float64]) -> NDArray[np.float64]:

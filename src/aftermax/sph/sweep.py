@@ -142,7 +142,7 @@ class Task(NamedTuple):
 def sweep_splits(
     splits: Iterable[tuple[SweepSamples, SweepSamples]],
     number: int,
-    size: int,
+    n_classes: int,
     blocks: list[Block],
     n_jobs: int | None,
     progress: bool | None,
@@ -158,7 +158,7 @@ def sweep_splits(
             f"grid has {combinations:,} combinations, more than the {MAX_COMBINATIONS:,} that fit into memory: sweep "
             "parts of it."
         )
-    tasks = list(_tasks(blocks, size))
+    tasks = list(_tasks(blocks, n_classes))
     calls = ([delayed(count_combinations)(*split, task.block) for task in tasks] for split in splits)
     with Progress(what, number * len(tasks), progress) as bar:
         results = _side_by_side(calls, n_jobs)
@@ -182,7 +182,7 @@ def _side_by_side(calls: Iterable[list[Any]], n_jobs: int | None) -> Iterator[ND
         yield from parallel(call for some in calls for call in some)
 
 
-def _tasks(blocks: list[Block], size: int) -> Iterator[Task]:
+def _tasks(blocks: list[Block], n_classes: int) -> Iterator[Task]:
     first = 0
     for block in blocks:
         shape = block_shape(block)
@@ -190,7 +190,7 @@ def _tasks(blocks: list[Block], size: int) -> Iterator[Task]:
         first += indices.size
         for task in _cut(Task(block, indices), "window"):
             for part in _cut(task, "center"):
-                yield from _small_enough(part, size)
+                yield from _small_enough(part, n_classes)
 
 
 def _cut(task: Task, axis: str, pieces: int | None = None) -> Iterator[Task]:
@@ -201,13 +201,13 @@ def _cut(task: Task, axis: str, pieces: int | None = None) -> Iterator[Task]:
         yield Task(block, task.indices.take(part, axis=AXES.index(axis)))
 
 
-def _small_enough(task: Task, size: int) -> Iterator[Task]:
+def _small_enough(task: Task, n_classes: int) -> Iterator[Task]:
     """The task, halved along its longest axis until its weights, its counters and its results fit into memory."""
     lengths = {axis: len(task.block[axis]) for axis in AXES}
     gains, weight_sets = lengths["min_gain"], lengths["min_separation"] * lengths["weight_power"]
-    counters = task.indices.size // gains * max(size * OUTCOMES, len(COUNTS) * gains)
+    counters = task.indices.size // gains * max(n_classes * OUTCOMES, len(COUNTS) * gains)
     axes: tuple[str, ...] = ()
-    if size**2 * padded(weight_sets) * (6 + lengths["distance_power"]) > MAX_WEIGHTS:
+    if n_classes**2 * padded(weight_sets) * (6 + lengths["distance_power"]) > MAX_WEIGHTS:
         axes = ("min_separation", "weight_power", "distance_power")
     elif counters > MAX_COUNTERS:
         axes = AXES
@@ -216,4 +216,4 @@ def _small_enough(task: Task, size: int) -> Iterator[Task]:
         yield task
     else:
         for half in _cut(task, longest, 2):
-            yield from _small_enough(half, size)
+            yield from _small_enough(half, n_classes)

@@ -83,7 +83,7 @@ def test_sph_is_left_out_where_there_are_many_classes_and_features_where_there_a
 
 
 def test_sph_has_an_expected_gain_and_does_not_warn_of_a_rare_class():
-    validation, test = make_samples(seed=1, rows=400), make_samples(seed=2)
+    validation, test = make_samples(seed=1, n_samples=400), make_samples(seed=2)
     rare = np.flatnonzero(validation[1] == 4)[3:]
     samples = Samples(*(np.delete(part, rare, axis=0) for part in validation))
     [outcome] = measure.measure(Trial("files", "rare", 0, 400, lambda: (samples, Samples(*test))), ["sph"])

@@ -50,7 +50,7 @@ def test_a_peer_is_better_than_softmax_on_a_weak_network(name):
 
 
 def test_the_search_for_an_svc_has_twelve_candidates_and_three_folds():
-    search = peers.svc().fit(*make_samples(rows=60, size=3))
+    search = peers.svc().fit(*make_samples(n_samples=60, n_classes=3))
     assert len(search.cv_results_["params"]) == 12
     assert search.n_splits_ == 3
 
@@ -68,7 +68,7 @@ def test_qda_is_scikit_learns_where_that_one_can_be_fitted():
     from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
     from sklearn.preprocessing import StandardScaler
 
-    logits, labels = make_samples(rows=600, size=4)
+    logits, labels = make_samples(n_samples=600, n_classes=4)
     head = SoftmaxQDA().fit(logits, labels)
     scale = StandardScaler().fit(logits)
     for shrinkage in SHRINKAGES:
@@ -78,7 +78,7 @@ def test_qda_is_scikit_learns_where_that_one_can_be_fitted():
 
 
 def test_qda_and_softmax_are_mixed_as_was_chosen():
-    logits, labels = make_samples(rows=600, size=4)
+    logits, labels = make_samples(n_samples=600, n_classes=4)
     head = SoftmaxQDA().fit(logits, labels)
     shrinkage, weight = head.best_params_.values()
     assert shrinkage in SHRINKAGES
@@ -101,4 +101,4 @@ def test_the_mixture_leaves_softmax_alone_where_qda_has_nothing_to_add():
 def test_a_missing_probmetrics_is_an_error_that_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "probmetrics.calibrators", None)
     with pytest.raises(ImportError, match=r"probmetrics: pip install --editable '\.\[dev\]'"):
-        PEERS["sms"]().fit(*make_samples(rows=60, size=3))
+        PEERS["sms"]().fit(*make_samples(n_samples=60, n_classes=3))

@@ -13,7 +13,10 @@ from helpers.samples import ROOT, make_samples
 
 
 def small_scores():
-    (logits, labels), (test, truth) = make_samples(seed=1, rows=150, size=3), make_samples(seed=2, rows=200, size=3)
+    (logits, labels), (test, truth) = (
+        make_samples(seed=1, n_samples=150, n_classes=3),
+        make_samples(seed=2, n_samples=200, n_classes=3),
+    )
     return Scores(logits, labels, test, truth)
 
 
@@ -38,7 +41,7 @@ OUTCOME = Outcome(
 
 def test_every_way_of_choosing_is_measured():
     [outcome] = ChoosingExperiment().measure(Case("made", 0, 0, 100, small_scores), ())
-    test, truth = make_samples(seed=2, rows=200, size=3)
+    test, truth = make_samples(seed=2, n_samples=200, n_classes=3)
     errors = np.count_nonzero(test.argmax(axis=1) != truth)
     assert outcome.softmax_error == errors / 200
     assert outcome.gain == (outcome.wins - outcome.losses) / errors

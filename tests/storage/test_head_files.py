@@ -1,4 +1,4 @@
-"""Head files: what is saved comes back with the same answers, and no file can do harm.
+"""Head files: what is saved comes back with the same predictions, and no file can do harm.
 
 The files in tests/storage/files are of every format so far, and every later aftermax must go on reading them: they are
 never made anew. For a new format, add files of its own beside them, with
@@ -23,11 +23,11 @@ from aftermax.storage._schema import to_content
 from helpers.head_files import (
     HEADS,
     VERSIONED,
-    answers,
     assert_same,
     auto_heads,
     inputs_of,
     named,
+    predictions_of,
     sph_heads,
     weak,
 )
@@ -46,7 +46,7 @@ def saved(head, tmp_path):
 # ---- what is saved comes back ----------------------------------------------------------------------------------------
 
 
-def test_every_kind_of_head_comes_back_with_the_same_answers(heads, tmp_path):
+def test_every_kind_of_head_comes_back_with_the_same_predictions(heads, tmp_path):
     for name, head in heads.items():
         loaded = saved(head, tmp_path)
         assert type(loaded) is type(head), name
@@ -68,7 +68,7 @@ def test_what_describes_a_head_comes_back(heads, tmp_path):
     assert cv.best_estimator_.get_params() == heads["cv of a list"].best_estimator_.get_params()
 
 
-def test_settings_come_back_and_a_loaded_head_can_be_fitted_again(heads, tmp_path):
+def test_parameters_come_back_and_a_loaded_head_can_be_fitted_again(heads, tmp_path):
     logits, labels = weak()
     for name in ("sph", "cv of a list", "auto balanced"):
         loaded = saved(heads[name], tmp_path)
@@ -82,13 +82,13 @@ def test_settings_come_back_and_a_loaded_head_can_be_fitted_again(heads, tmp_pat
     assert cv.grid == {"certainty": [0.5, 0.9], "veto_distance": [2, np.inf], "veto_count": [1, 2]}
 
 
-def test_what_answers_is_saved_also_if_settings_were_changed_after_the_fit(tmp_path):
+def test_the_fitted_head_is_saved_also_if_parameters_were_changed_after_the_fit(tmp_path):
     head = SPHClassifier(veto_distance=2.0).fit(*weak())
-    before = answers(head)
+    before = predictions_of(head)
     head.set_params(certainty=0.1, veto_distance=np.inf, distance_power=1.0)
     loaded = saved(head, tmp_path)
     assert loaded.get_params() == head.get_params()
-    for one, other in zip(before, answers(loaded), strict=True):
+    for one, other in zip(before, predictions_of(loaded), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -172,7 +172,7 @@ def test_files_of_all_kinds_are_kept_for_later_versions():
 
 
 @pytest.mark.parametrize("name", VERSIONED)
-def test_old_files_give_the_answers_they_gave(name):
+def test_old_files_give_the_predictions_they_gave(name):
     version, kind = name.split("-")
     head = load(HEADS / f"{name}.npz")
     with np.load(HEADS / f"answers-{version}.npz") as expected:

@@ -60,7 +60,7 @@ def test_nothing_is_wider_than_the_screen(case, width, opened, request):
 
 
 def test_on_a_narrow_screen_pairs_have_two_lines_and_columns_show_that_they_can_be_sorted(opened):
-    logits, labels = make_samples(seed=1, rows=200)
+    logits, labels = make_samples(seed=1, n_samples=200)
     names = np.array(["cardiomegaly", "effusion", "infiltration", "no finding", "pneumonia"])
     page = opened(audit(logits, names[labels], GaussianNB(), cv=2), logits, names[labels], width=380)
     written = page.locator("#pair-chart text:not(.axis)").all_text_contents()

@@ -1,0 +1,66 @@
+"""The selection: softmax is kept unless a candidate is significantly better; when SPH is chosen."""
+
+import numpy as np
+import pytest
+
+from aftermax import AutoHead
+from aftermax.auto._cross_fitting import cross_fit
+from helpers.auto_heads import CROSS_FIT, gain_on, honest, log_loss, without_corrections
+from helpers.samples import make_samples, weak_samples
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_softmax_is_right_it_stays(seed):
+    logits, labels = honest(seed=seed)
+    head = AutoHead(cv=2, alpha=0.01).fit(logits, labels)
+    assert head.chosen_ == "softmax"
+    np.testing.assert_array_equal(head.predict(logits), logits.argmax(axis=1))
+
+
+def test_the_guard_lets_chance_pass_no_more_often_than_it_says():
+    """Among forty heads on samples where nothing can be gained, those that chance lets pass at 5 % are few."""
+    rng = np.random.default_rng(0)
+    passed = 0
+    for seed in range(40):
+        logits, labels = honest(n_samples=60, seed=1000 + seed, n_classes=2)
+        passed += AutoHead(cv=2, random_state=int(rng.integers(1000))).fit(logits, labels).chosen_ != "softmax"
+    assert passed <= 6
+
+
+def test_nothing_short_of_proof_is_enough():
+    head = AutoHead(cv=2, alpha=0.0).fit(*weak_samples())
+    assert head.chosen_ == "softmax"
+    assert head.gain_ > 0.1
+    logits, _ = weak_samples(seed=3)
+    np.testing.assert_array_equal(head.predict(logits), logits.argmax(axis=1))
+
+
+def test_sph_is_taken_where_it_is_better_than_the_combination(monkeypatch):
+    """The combination is kept from learning anything; then SPH has the field."""
+    monkeypatch.setattr(CROSS_FIT, without_corrections(cross_fit))
+    logits, labels = weak_samples(n_samples=600)
+    head = AutoHead(cv=2).fit(logits, labels)
+    assert head.chosen_ == "sph"
+    assert head.gain_ == head.candidates_["sph"].gain > 0
+    assert gain_on(head, *weak_samples(n_samples=2000, seed=2)) > 0.1
+    probabilities = head.predict_proba(logits)
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), head.predict(logits))
+
+
+def test_sph_that_would_predict_as_softmax_is_never_chosen():
+    """Found in review: SPH passed AutoHead's test, but had kept softmax by its own."""
+    logits, labels = make_samples(seed=8, n_samples=80, home=3.0, noise=1.2)
+    head = AutoHead(cv=2).fit(logits, labels)
+    changed = np.mean(head.predict(logits) != logits.argmax(axis=1))
+    assert (head.chosen_ == "softmax") == (changed == 0)
+
+
+def test_with_sph_chosen_probabilities_are_no_worse_than_with_a_temperature(monkeypatch):
+    monkeypatch.setattr(CROSS_FIT, without_corrections(cross_fit))
+    logits, labels = weak_samples(n_samples=600)
+    head = AutoHead(cv=2).fit(4 * logits, labels)
+    assert head.chosen_ == "sph"
+    new, truth = weak_samples(n_samples=3000, seed=2)
+    scaled = 4 * new / head.fitted_head_.softmax_temperature
+    softmax = np.exp(scaled) / np.exp(scaled).sum(axis=1, keepdims=True)
+    assert log_loss(head.predict_proba(4 * new), truth) < log_loss(softmax, truth) + 0.02
