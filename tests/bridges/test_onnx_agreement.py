@@ -58,7 +58,9 @@ def test_the_printed_summary():
         "19,997 of 20,000 samples have the Python head's prediction; of the other 3, 2 are within rounding. "
         "Probabilities differ by at most 1e-05."
     )
-    assert str(counts._replace(at_threshold=3)).endswith("by at most 1e-05, except for 3 samples at a threshold.")
+    assert str(counts._replace(at_threshold=3)).endswith(
+        "by at most 1e-05, except for 3 at a threshold such as SPH's gate."
+    )
     assert str(Agreement(5, 5, 0, 0, 0, 0.0)).startswith("5 of 5 samples have the Python head's prediction. Prob")
 
 

@@ -20,7 +20,7 @@ N_SAMPLES, N_FEATURES = 2_500, 6  # more than one chunk
 
 @pytest.fixture(scope="module")
 def samples():
-    return samples_of(rows=N_SAMPLES, features=np.random.default_rng(5).normal(size=(N_SAMPLES, N_FEATURES)))
+    return samples_of(n_samples=N_SAMPLES, features=np.random.default_rng(5).normal(size=(N_SAMPLES, N_FEATURES)))
 
 
 @pytest.fixture(scope="module")

@@ -45,6 +45,7 @@ def sph_heads():
     animals = np.array(["ant", "bée", "cat"])[labels]
     few = labels != 1
     yield "sph", SPHClassifier(veto_distance=3.0, certainty=1.0).fit(logits, labels)
+    yield "sph of integers", SPHClassifier(min_gain=0, distance_power=2, certainty=1).fit(logits, labels)
     yield "sph of strings", SPHClassifier().fit(logits, animals)
     yield "sph of a data frame", SPHClassifier(center="median").fit(named(logits), animals)
     yield (

@@ -8,6 +8,7 @@ from helpers.figures import check_texts
 from helpers.samples import make_samples
 
 
+@pytest.mark.filterwarnings("ignore:softmax is right on")
 @pytest.mark.parametrize("size", [2, 10, 40])
 def test_no_text_of_an_audit_overlaps_another_or_leaves_the_figure(size):
     names = np.array([f"class number {n}" for n in range(size)])

@@ -30,7 +30,8 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
     def _inputs(self, X: ArrayLike, features: ArrayLike | None = None) -> list[NDArray[Any]]:
         """Logits and features, if there are any, checked. Called by what users call: warnings point at their line."""
         logits = as_logits(X, self, reset=False, stacklevel=4)
-        check_column_order(getattr(X, "columns", None), self.classes_)
+        if not hasattr(self, "feature_names_in_"):  # else scikit-learn has compared the columns with these
+            check_column_order(getattr(X, "columns", None), self.classes_)
         width = self.features_width_
         if (features is None) != (width is None):
             raise ValueError(

@@ -12,6 +12,7 @@ from aftermax._utils.folds import content_order, ranked_folds
 from aftermax._utils.softmax import softmax_certainty
 from aftermax.sph._pooling import pooled_scores, pooling_weights
 from aftermax.sph.fitted import POOLED, FittedSPH, decide, rule_of
+from aftermax.sph.hyperparameters import plain_hyperparameters
 from aftermax.sph.pooled_temperature import fit_temperature
 from aftermax.sph.response_array import ResponseArray, fit_response_array
 
@@ -53,9 +54,14 @@ class _Fit:
         classes: NDArray[Any],
         hyperparameters: Mapping[str, Any],
     ) -> None:
-        self.logits, self.codes, self.classes, self.hyperparameters = logits, codes, classes, dict(hyperparameters)
+        self.logits, self.codes, self.classes, self.hyperparameters = (
+            logits,
+            codes,
+            classes,
+            plain_hyperparameters(hyperparameters),
+        )
         self.certainty = softmax_certainty(logits)
-        self.gate = float(hyperparameters["certainty"])
+        self.gate = self.hyperparameters["certainty"]
 
     def head(self) -> FittedSPH:
         """All steps."""

@@ -35,6 +35,12 @@ RANGES = {
 MAY_BE_INFINITE = ("min_separation", "veto_distance")
 
 
+def plain_hyperparameters(values: Mapping[str, Any]) -> dict[str, Any]:
+    """As floats, an int and a string, whatever kind of number they were passed as."""
+    kinds = {"center": str, "veto_count": int}
+    return {name: kinds.get(name, float)(values[name]) for name in HYPERPARAMETERS}
+
+
 def check_hyperparameters(values: Mapping[str, Any]) -> None:
     """Refuse hyperparameters that are out of range, alone or together."""
     for name, value in values.items():
