@@ -54,10 +54,11 @@ class AutoHead(HeadEstimator):
     chosen_ : {"softmax", "combination", "sph"}
         The candidate that predicts.
     gain_ : float
-        Out-of-fold relative reduction of softmax's error: 0.1 is one error in ten. It estimates what the best candidate
-        gains, also where that was not significant: if ``chosen_`` is "softmax", the head itself gains nothing.
+        Out-of-fold relative reduction of softmax's error: 0.1 is one error in ten. It is that of the combination, or of
+        SPH if that was chosen, also where it was not significant: if ``chosen_`` is "softmax", the head itself gains
+        nothing.
     gain_interval_ : tuple of float
-        95 % prediction interval of the gain on as many new samples.
+        95 % prediction interval of the gain on as many new samples, by a paired bootstrap.
     p_value_ : float
         Of a one-sided paired test of errors and log losses together (for SPH, of errors alone). Below ``alpha`` the
         candidate is chosen, if it makes no more errors than softmax.
@@ -68,7 +69,7 @@ class AutoHead(HeadEstimator):
         The stacking weights of the combination: of the logits, in units of their typical margin, and of each kind of
         correction.
     held_out_ : ndarray of shape (n_samples,)
-        Out-of-fold predictions of the best candidate. ``gain_`` is computed from these, except for samples that were
+        Out-of-fold predictions of the combination, or of SPH if that was chosen. ``gain_`` is computed from these, except for samples that were
         not fitted on because they are very many.
     fitted_head_ : FittedHead
         The frozen value that predicts. Its ``kind`` is ``chosen_``; if that is "sph", it has SPH's ``hyperparameters``.
@@ -130,7 +131,7 @@ class AutoHead(HeadEstimator):
         features: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> AutoHead:
-        """Cross-fit every candidate, test the best against softmax, and fit it on all samples.
+        """Cross-fit every candidate, test the combination and SPH against softmax, and fit on all samples.
 
         Parameters
         ----------
