@@ -69,8 +69,8 @@ class AutoHead(HeadEstimator):
         The stacking weights of the combination: of the logits, in units of their typical margin, and of each kind of
         correction.
     held_out_ : ndarray of shape (n_samples,)
-        Out-of-fold predictions of the combination, or of SPH if that was chosen. ``gain_`` is computed from these, except for samples that were
-        not fitted on because they are very many.
+        Out-of-fold predictions of the combination, or of SPH if that was chosen. ``gain_`` is computed from these,
+        except for samples that were not fitted on because they are very many.
     fitted_head_ : FittedHead
         The frozen value that predicts. Its ``kind`` is ``chosen_``; if that is "sph", it has SPH's ``hyperparameters``.
     features_width_ : int or None
