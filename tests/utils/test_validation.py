@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import softmax
 
@@ -155,3 +156,10 @@ def test_response_array_refuses_the_same():
         ResponseArray.fit(np.full((4, 4), np.nan), [0, 1, 2, 3])
     with pytest.raises(ValueError, match="logits have 3 columns but the response array has 4 units"):
         ResponseArray.fit(LOGITS, LABELS).distances(LOGITS[:, :3])
+
+
+def test_a_column_of_text_among_the_logits_is_refused_with_what_to_do():
+    frame = pd.DataFrame({"ant": [0.5, 1.0, 2.0], "bee": [1.0, 0.0, 0.5], "label": ["ant", "bee", "ant"]})
+    for call in (SPHClassifier().fit, ResponseArray.fit):
+        with pytest.raises(ValueError, match=r"logits hold text .*'ant'.*: pass numbers only"):
+            call(frame, frame["label"])

@@ -48,11 +48,7 @@ def as_logits(
             f"X has {shape[1]} features, but {type(estimator).__name__} is expecting {width} features as input: "
             "pass the logits of the model it was fitted on, one column per class in the order of classes_."
         )
-    options: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": 0}
-    if estimator is None:
-        checked = check_array(logits, **options)
-    else:
-        checked = validate_data(estimator, logits, reset=reset, **options)
+    checked = _checked_by_sklearn(logits, estimator, reset)
     if len(checked) == 0:
         raise ValueError(
             f"logits have no samples (their shape is {checked.shape}): pass at least one, as (n_samples, n_classes)."
@@ -64,6 +60,20 @@ def as_logits(
     if look_like_probabilities(checked):
         warnings.warn(PROBABILITIES_WARNING, UserWarning, stacklevel=stacklevel)
     return np.asarray(checked)
+
+
+def _checked_by_sklearn(logits: ArrayLike, estimator: BaseEstimator | None, reset: bool) -> NDArray[Any]:
+    options: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": 0}
+    try:
+        if estimator is None:
+            return np.asarray(check_array(logits, **options))
+        return np.asarray(validate_data(estimator, logits, reset=reset, **options))
+    except ValueError as error:
+        if not str(error).startswith("could not convert string"):
+            raise
+        raise ValueError(
+            f"logits hold text ({error}): pass numbers only, one column for each class, without labels and ids."
+        ) from error
 
 
 def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
