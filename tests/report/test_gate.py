@@ -40,6 +40,7 @@ def test_a_sample_exactly_at_the_gate_is_not_pooled(opened):
         assert page.locator("#pooled-samples").text_content().startswith(f"{pooled} of 20"), gate
 
 
+@pytest.mark.filterwarnings("ignore:softmax is right on")
 @pytest.mark.parametrize("head", [SPHClassifier(certainty=0.6), SPHClassifierCV({"certainty": [0.6]}, cv=2, alpha=1)])
 def test_the_gate_starts_at_the_heads_own_if_it_has_one(head, opened):
     logits, labels = make_samples(seed=1, n_samples=200)

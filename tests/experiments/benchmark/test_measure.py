@@ -94,7 +94,7 @@ def test_sph_has_an_expected_gain_and_does_not_warn_of_a_rare_class():
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [3, 10])
 def test_autohead_is_measured_with_and_without_features(classes):
-    trial = made_trial(load=partial(trial_samples, features=True, size=classes))
+    trial = made_trial(load=partial(trial_samples, features=True, n_classes=classes))
     found = {outcome.method: outcome for outcome in measure.measure(trial, ("softmax", "auto", "auto_features"))}
     assert list(found) == ["softmax", "auto", "auto_features"]
     for name in ("auto", "auto_features"):
