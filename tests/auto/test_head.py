@@ -301,3 +301,11 @@ def test_a_data_frame_with_the_classes_in_another_order_is_refused():
             with pytest.raises(ValueError, match=r"columns of X are \('eel', .*in the order of classes_"):
                 method(reordered)
         np.testing.assert_array_equal(head.predict(reordered[names]), head.predict(logits))
+
+
+def test_columns_that_a_file_calls_0_1_2_are_in_the_order_of_the_classes(fitted):
+    logits, _ = weak_samples()
+    frame = pd.DataFrame(logits, columns=list("01234"))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X has feature names")
+        np.testing.assert_array_equal(fitted.predict(frame), fitted.predict(logits))

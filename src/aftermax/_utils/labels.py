@@ -153,9 +153,12 @@ def _checked_classes(classes: ArrayLike, columns: int) -> NDArray[Any]:
 
 
 def check_column_order(headings: Iterable[Any] | None, classes: NDArray[Any]) -> None:
-    """Refuse a data frame whose columns are named after the classes, but are in another order."""
-    titles, names = [] if headings is None else list(headings), classes.tolist()
-    if titles != names and sorted(map(str, titles)) == sorted(map(str, names)):
+    """Refuse a data frame whose columns are named after the classes, but are in another order.
+
+    Names are compared as text: the columns of a file with the classes 0, 1, 2 are called "0", "1", "2".
+    """
+    titles, names = ([str(name) for name in some] for some in (headings if headings is not None else [], classes))
+    if titles != names and sorted(titles) == sorted(names):
         raise ValueError(
             f"The columns of X are ({listed(titles)}) and the head's classes ({listed(names)}): put the columns in the "
             "order of classes_, as X[head.classes_]."
