@@ -74,6 +74,10 @@ Out = Annotated[
 Kept = Annotated[Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the networks' scores are kept.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Two sizes and two networks only.")]
 Again = Annotated[bool, typer.Option("--again", help="Forget the results that are in the folder, and start over.")]
+Networks = Annotated[
+    int,
+    typer.Option("--networks", min=1, max=9, metavar="N", help="Networks of each size; the same command adds more."),
+]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Number of processes, each on one core.")]
 RecipeName = Annotated[
     str,
@@ -151,6 +155,44 @@ def choosing(
     print(choosing_report.write(ChoosingExperiment().run(cases, folder / "outcomes.csv", again=again), folder))
     choosing_report.draw_sweeps([case for case in cases if case.drawn], folder / "sweep.png")
     print(f"Written to {folder}: tables, figures, outcomes.csv, run.json")
+
+
+@app.command("training-samples")
+def training_samples(
+    data: Data = None, out: Out = None, networks: Networks = 3, quick: Quick = False, again: Again = False
+) -> None:
+    """Can heads be fitted on training samples?
+
+    SPH and AutoHead on training scores, on cross-fitted training scores, and on held-out samples.
+    """
+    from experiments.data.mnist import load_mnist
+    from experiments.training_samples import report
+    from experiments.training_samples.measure import TrainingSamplesExperiment, cases
+
+    folder = _folder(out, "training-samples", quick)
+    experiment = TrainingSamplesExperiment(load_mnist(data))
+    outcomes = experiment.run(cases(quick, networks), folder / "outcomes.csv", again=again)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its table and figure, outcomes.csv, run.json")
+
+
+@app.command()
+def loss(
+    data: Data = None, out: Out = None, networks: Networks = 9, quick: Quick = False, again: Again = False
+) -> None:
+    """Do networks gain from a loss that uses D?
+
+    Networks trained with the cross-entropy of pooled scores, against softmax's with and without AutoHead.
+    """
+    from experiments.data.mnist import load_mnist
+    from experiments.loss import report
+    from experiments.loss.measure import LossExperiment, cases
+
+    folder = _folder(out, "loss", quick)
+    experiment = LossExperiment(load_mnist(data))
+    outcomes = experiment.run(cases(quick, networks), folder / "outcomes.csv", again=again)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its table and figure, outcomes.csv, run.json")
 
 
 @app.command()
