@@ -1,0 +1,1 @@
+"""A loss that uses D: networks trained with the cross-entropy of pooled scores."""
