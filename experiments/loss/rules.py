@@ -58,8 +58,8 @@ class SPHRule(PooledRule):
     """Minus SPH's pooled score: the squares of weighted distances, in spreads to the left or right of the mean.
 
     The weights come from the separations of the classes (``min_separation`` 0, ``weight_power`` 1) and are constants to
-    the gradient. There is neither gate, veto nor trust: every sample is pooled. A factor that is learnt makes the scores
-    logits; it does not change which class is the first.
+    the gradient. There is neither gate, veto nor trust: every sample is pooled. A factor that is learnt makes logits of
+    the scores; it does not change which class is the first.
     """
 
     def __init__(self, classes: int) -> None:

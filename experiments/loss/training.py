@@ -15,11 +15,11 @@ from experiments.networks.models import dense_network
 from experiments.networks.recipes import Recipe
 
 EPOCHS = (9, 20, 40, 80)
-MAX_STEPS = 800
+MAX_STEPS = 400
 
 
 class Loss(NamedTuple):
-    """Which scores the cross-entropy is of: softmax's logits, those of a pooled rule, or both, one added to the other."""
+    """What the cross-entropy is of: the responses, as with softmax, the scores of a pooled rule, or the sum of both."""
 
     rule: str
     softmax: bool
