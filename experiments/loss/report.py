@@ -135,7 +135,7 @@ def answers(results: Results) -> str:
 
 
 def _answer(results: Results, pairs: Sequence[Pair], other: Pair) -> str:
-    """Yes, if one of the pairs is significantly better than the other (with Bonferroni's correction); and differences."""
+    """Yes, if one of the pairs is significantly better than the other (Bonferroni-corrected); and all differences."""
     differences = {pair: results.difference(pair, other) for pair in pairs}
     verdicts = {pair: difference.verdict(LEVEL / len(pairs)) for pair, difference in differences.items()}
     better, worse = ([title(pair) for pair in pairs if verdicts[pair] == which] for which in ("better", "worse"))
