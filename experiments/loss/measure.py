@@ -99,7 +99,7 @@ class LossExperiment(Experiment[Case, Outcome]):
     def settings(self) -> dict[str, Any]:
         from experiments.loss import rules, training
 
-        more = {"losses": list(self.losses), "auto_networks": AUTO_NETWORKS if self.auto else {}}
+        more: dict[str, Any] = {"losses": list(self.losses), "auto_networks": AUTO_NETWORKS if self.auto else {}}
         more |= {"epochs": training.EPOCHS, "max_steps": training.MAX_STEPS}
         more |= {"decay": rules.DECAY, "prior": rules.PRIOR, "ridge": rules.RIDGE}
         return network_settings(MAIN, ()) | more

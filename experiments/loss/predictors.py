@@ -35,11 +35,9 @@ def predictions(mnist: MNIST, draws: Draws, loss: str, model: Model, with_auto: 
         yield f"{name}_validation", rule_scores(rule, test).argmax(axis=1), 0.0
     if with_auto:
         begun = perf_counter()
-        # Without softmax in the loss, response j has nothing to do with class j: the scores of the rule have.
-        logits = (
-            (validation, test) if LOSSES[loss].softmax else (own_scores(model, part) for part in (validation, test))
-        )
-        predicted = auto_predictions(*logits, labels)
+        if not LOSSES[loss].softmax:  # then response j has nothing to do with class j, but score j of the rule has
+            validation, test = own_scores(model, validation), own_scores(model, test)
+        predicted = auto_predictions(validation, test, labels)
         yield "auto", predicted, perf_counter() - begun
 
 

@@ -101,7 +101,7 @@ def _cell(results: Results, pair: Pair, size: int) -> str:
     group = results.of(pair, size)
     if not group:
         return "-"
-    error = percent(np.mean([outcome.error for outcome in group]))
+    error = percent(float(np.mean([outcome.error for outcome in group])))
     if pair == BASELINE:
         return error
     difference = results.difference(pair, size=size)

@@ -50,7 +50,7 @@ class PooledRule(nn.Module, ABC):
 
     def _added(self, *new: torch.Tensor, first: int = 0) -> Statistics:
         """Sums of this batch, added to the running ones from number ``first`` on."""
-        old = self.running[first : first + len(new)] or (0.0,) * len(new)
+        old = self.running[first : first + len(new)] or tuple(map(torch.zeros_like, new))
         return tuple(DECAY * before + now for before, now in zip(old, new, strict=True))
 
 
@@ -128,7 +128,8 @@ class GaussianRule(PooledRule):
         inverse = torch.linalg.solve_triangular(triangle, units.expand_as(triangle), upper=False)
         whitened = torch.einsum("kij,nkj->nki", inverse, responses[:, None] - mean)
         log_determinant = triangle.diagonal(dim1=1, dim2=2).log().sum(dim=1)
-        return -0.5 * whitened.square().sum(dim=2) - log_determinant
+        scores: torch.Tensor = -0.5 * whitened.square().sum(dim=2) - log_determinant
+        return scores
 
 
 RULES: dict[str, type[PooledRule]] = {"sph": SPHRule, "gaussian": GaussianRule}

@@ -107,8 +107,8 @@ def size_table(outcomes: Sequence[Outcome]) -> str:
                 continue
             groups = {head: group_of(outcomes, size, source, head) for head in HEAD_NAMES}
             cells = [f"{size:,}", str(len(softmax)), style.label, f"{softmax[0].fitted_on:,}"]
-            cells.append(percent(np.mean([o.error for o in softmax])))
-            cells += [signed(np.mean([o.gain for o in group])) for group in groups.values()]
+            cells.append(percent(float(np.mean([o.error for o in softmax]))))
+            cells += [signed(float(np.mean([o.gain for o in group]))) for group in groups.values()]
             cells += [
                 f"{sum(o.significantly_worse for o in groups[head])} of {len(softmax)}" for head in ("sph", "auto")
             ]
@@ -170,7 +170,7 @@ def _gains(outcomes: Sequence[Outcome], head: str) -> str:
     parts = []
     for source, style in STYLES.items():
         if gains := [o.gain for o in outcomes if (o.source, o.head) == (source, head)]:
-            parts.append(f"{style.label} {signed(np.mean(gains))}")
+            parts.append(f"{style.label} {signed(float(np.mean(gains)))}")
     return f"**{HEAD_NAMES[head]}**, fewer errors in the mean over all networks: {'; '.join(parts)}."
 
 
