@@ -100,6 +100,8 @@ class Benchmark(Experiment[Trial, Outcome]):
         "benchmark/trials.py",
     )
 
+    every_method = False
+
     methods: Sequence[str] = tuple(METHODS)
 
     def settings(self) -> dict[str, Any]:
