@@ -122,6 +122,51 @@ def vmnist(
 
 
 @app.command()
+def cifar(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            help="Folder with cifar-10-batches-py and cifar-100-python, for networks whose scores are not kept. If not "
+            "given: AFTERMAX_DATA, or ./data.",
+            show_default=False,
+        ),
+    ] = None,
+    scores: ScoreFiles = None,
+    out: Out = None,
+    kept: Annotated[
+        Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the networks' scores are kept.")
+    ] = Path("results/cifar/scores"),
+    vmnist: Annotated[
+        Path, typer.Option("--vmnist", metavar="FOLDER", help="Results of the vmnist command, to compare with.")
+    ] = Path("results/vmnist"),
+    jobs: Jobs = 2,
+    redo: Redo = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Two networks on CIFAR-10 only.")] = False,
+    again: Again = False,
+) -> None:
+    """The paper's second experiment, on CIFAR-10, 20 and 100.
+
+    Every method on networks of every strength, and the paper's guesses why there is little to gain, one by one. The
+    scores of the networks are kept in the repository, so that nothing is trained.
+    """
+    from experiments.cifar import report
+    from experiments.cifar.cases import ALL, cases
+    from experiments.cifar.measure import CifarExperiment
+    from experiments.networks.cifar_networks import Cifar
+
+    folder = _folder(out, "cifar", quick)
+    experiment = CifarExperiment(Cifar(data), kept)
+    tasks = cases(kept, scores, quick)
+    outcomes = experiment.run(
+        tasks, folder / "outcomes.csv", again=again, redo=_methods(redo, ALL), jobs=1 if quick else jobs
+    )
+    print(report.write(outcomes, kept, vmnist / "outcomes.csv", folder))
+    print(f"Written to {folder}: report.md with its tables and figures, outcomes.csv, run.json")
+
+
+@app.command()
 def recipes(
     data: Data = None, out: Out = None, kept: Kept = SCORES_FOLDER, quick: Quick = False, again: Again = False
 ) -> None:

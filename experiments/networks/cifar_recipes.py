@@ -47,7 +47,7 @@ NETWORKS: dict[str, CifarRecipe] = {
     "cifar10-32": CifarRecipe("cifar10", (32, 64, 128), 5),
     "cifar10-48": CifarRecipe("cifar10", (48, 96, 192), 13),
     "cifar20-16": CifarRecipe("cifar20", (16, 32, 64), 6),
-    "cifar20-32": CifarRecipe("cifar20", (32, 64, 128), 4),
+    "cifar20-32": CifarRecipe("cifar20", (32, 64, 128), 7),
     "cifar20-48": CifarRecipe("cifar20", (48, 96, 192), 9),
     "cifar100-16": CifarRecipe("cifar100", (16, 32, 64), 8),
     "cifar100-32": CifarRecipe("cifar100", (32, 64, 128), 6),

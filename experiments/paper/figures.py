@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import confusion_matrix
 
 from aftermax import SPHClassifier, sweep
 from aftermax.data import Scores
@@ -51,24 +52,26 @@ def responses_by_column(head: SPHClassifier) -> Figure:
 
 def responses_by_row(head: SPHClassifier, scores: Scores) -> Figure:
     """Figure 2: the response array by row, and the rows of the two classes that softmax confuses most."""
-    first, second = most_confused(scores)
+    first, second = most_confused(scores, head.classes_)
     figure = new_figure(10.5, 7.6)
     above, below = figure.subfigures(2, 1, height_ratios=(3, 4.6), squeeze=False)[:, 0]
-    others = [number for number in range(10) if number not in (first, second)]
-    ResponseArrayDisplay.from_estimator(head, by="row", classes=sorted([first, second, *others[1::3]]), figure=above)
+    others = [name for name in head.classes_ if name not in (first, second)]
+    shown = [name for name in head.classes_ if name in (first, second, *others[1::3])]
+    ResponseArrayDisplay.from_estimator(head, by="row", classes=shown, figure=above)
     ClassPairDisplay.from_estimator(head, first, second, figure=below)
     for part, letter in ((above, "A"), (below, "B")):
         part.text(0.005, 0.98, letter, fontsize="x-large", weight="bold", va="top")
     return figure
 
 
-def most_confused(scores: Scores) -> tuple[int, int]:
+def most_confused(scores: Scores, classes: NDArray[Any]) -> tuple[Any, Any]:
     """The two classes that softmax takes for each other most often on the validation samples; the worse one first."""
-    counts = np.zeros((10, 10), dtype=int)
-    np.add.at(counts, (scores.val_labels, scores.val_logits.argmax(axis=1)), 1)
+    predicted = classes[scores.val_logits.argmax(axis=1)]
+    counts = confusion_matrix(scores.val_labels, predicted, labels=classes)
     mutual = np.triu(counts + counts.T, k=1)
-    first, second = (int(index) for index in np.unravel_index(np.argmax(mutual), mutual.shape))
-    return (first, second) if counts[first, second] >= counts[second, first] else (second, first)
+    first, second = np.unravel_index(np.argmax(mutual), mutual.shape)
+    order = (first, second) if counts[first, second] >= counts[second, first] else (second, first)
+    return classes[order[0]], classes[order[1]]
 
 
 def flow_chart(head: SPHClassifier, scores: Scores) -> Figure:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from aftermax import SPHClassifier, SPHClassifierCV, sweep
+from aftermax import SPHClassifierCV
 from aftermax.data import Scores
 from aftermax.sph.grid import Grid
-from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from experiments.data.mnist import MNIST
 from experiments.networks.mnist_networks import draw_samples, scores_of, train_network
+from experiments.paper.best_on_test import best_on_test
 
 if TYPE_CHECKING:
     from torch import nn
@@ -49,10 +49,7 @@ def softmax(trained: TrainedNetwork) -> Predictions:
 def sph_best_on_test(trained: TrainedNetwork) -> Predictions:
     """The paper's protocol: the hyperparameters with the best score on the test samples, by their labels."""
     logits, labels, test, truth = trained.scores
-    columns = sweep(logits, labels, trained.grid, eval_logits=test, eval_labels=truth, progress=False)
-    best = int(np.argmax(columns["gain"]))
-    hyperparameters = {name: columns[name][best].item() for name in HYPERPARAMETERS}
-    return SPHClassifier(**hyperparameters).fit(logits, labels).predict(test), hyperparameters
+    return best_on_test(logits, labels, test, truth, trained.grid)
 
 
 def sph_chosen(trained: TrainedNetwork) -> Predictions:
