@@ -28,10 +28,6 @@ class Results:
             and all(getattr(outcome, name) == value for name, value in equal.items())
         ]
 
-    def data_sets(self) -> list[str]:
-        """In the order of their numbers of classes."""
-        return sorted({outcome.data for outcome in self.outcomes}, key=lambda data: int(data.removeprefix("cifar")))
-
     def has(self, part: str) -> bool:
         return any(outcome.part == part for outcome in self.outcomes)
 
