@@ -42,7 +42,7 @@ STYLES = {
     "gaussian_softmax": ("s", "-", "#c46a1f", "#c46a1f"),
 }
 BEST = Style("softmax's loss, AutoHead", "D", "-", "#0b4f9e", "#0b4f9e")
-MIN_Y = -60.0  # per cent; the panels end here, at the latest
+MIN_Y = -80.0  # per cent; the panels end here, at the latest
 NOTE = (
     "\\*: p < 0.05 in a paired t-test against softmax's argmax, over the networks of that size, if there are three.\n"
 )
@@ -166,7 +166,7 @@ def draw(results: Results) -> Figure:
         _draw_pair(left, results, (loss, "argmax" if loss == "softmax" else "running"), style)
         for rule in ("sph", "gaussian"):
             named = f"softmax's loss, {PREDICTOR_LABELS[f'{rule}_validation']}"
-            drawn = Style(named, "x" if rule == "sph" else "o", *STYLES[loss][1:]) if loss == "softmax" else style
+            drawn = Style(named, "x" if rule == "sph" else "P", *STYLES[loss][1:]) if loss == "softmax" else style
             _draw_pair(right, results, (loss, f"{rule}_validation"), drawn)
     _draw_pair(right, results, AUTO, BEST)
     for axes, name in ((left, "A: the network's own rule"), (right, "B: D or a head from 4,000 validation samples")):

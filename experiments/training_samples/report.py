@@ -143,6 +143,7 @@ def compare(outcomes: Sequence[Outcome], source: str, head: str, sizes: Sequence
 def verdict(outcomes: Sequence[Outcome]) -> str:
     """The answers, from the numbers."""
     lines = [
+        _cross_fitting(outcomes),
         _sentence("D from training samples (SPH's pooling of every sample)", outcomes, "on_training", "pooling"),
         _sentence("D from cross-fitted training samples", outcomes, "cross_fitted", "pooling"),
         _sentence("AutoHead on training samples", outcomes, "on_training", "auto"),
@@ -152,6 +153,16 @@ def verdict(outcomes: Sequence[Outcome]) -> str:
         _harm(outcomes),
     ]
     return "\n".join(f"- {line}" for line in lines) + "\n"
+
+
+def _cross_fitting(outcomes: Sequence[Outcome]) -> str:
+    """Whether out-of-fold scores save the held-out samples."""
+    sizes = sizes_of(outcomes)
+    good = [f"{c.size:,}" for c in compare(outcomes, "cross_fitted", "auto", sizes) if c.verdict != "worse"]
+    where = f"at {', '.join(good)} training samples" if good else "at no size"
+    listed = ", ".join(f"{size:,}" for size in sizes)
+    question = "When is cross-fitting as good as held-out samples?"
+    return f"**{question}** For AutoHead {where}, of {listed}: elsewhere it has significantly more errors."
 
 
 def _sentence(what: str, outcomes: Sequence[Outcome], source: str, head: str) -> str:

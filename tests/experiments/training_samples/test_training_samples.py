@@ -120,6 +120,10 @@ def test_the_verdict_follows_from_the_numbers(wins, losses, judged):
     text = report.verdict(made_outcomes(reference_wins=wins, reference_losses=losses))
     [line] = [line for line in text.splitlines() if "AutoHead on cross-fitted training samples" in line]
     assert f"{judged} at 100, 1,000 training samples" in line
+    where = "at no size" if judged == "worse" else "at 100, 1,000 training samples"
+    assert text.startswith(
+        f"- **When is cross-fitting as good as held-out samples?** For AutoHead {where}, of 100, 1,000"
+    )
 
 
 def test_heads_that_are_significantly_worse_than_softmax_are_counted():
