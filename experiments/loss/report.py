@@ -10,7 +10,7 @@ import numpy as np
 
 from aftermax._utils.files import write_text
 from aftermax._utils.text import p_value, percent, signed, table
-from experiments.loss.measure import AUTO_NETWORKS, BASELINE, Outcome
+from experiments.loss.measure import AUTO_NETWORKS, BASELINE, Outcome, cases
 from experiments.loss.results import AUTO, LEVEL, SAME, Pair, Results
 from experiments.loss.training import EPOCHS, MAX_STEPS
 from experiments.plotting import RULE, Style, draw_points, hide_frame, log_samples_axis, new_figure, save
@@ -71,9 +71,23 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     text = f"{size_table(results)}\n{answers(results)}"
     write_text(out / "table.md", size_table(results))
     save(draw(results), out / "gain")
-    parts = [INTRODUCTION, provenance.sentence(out), text, "![fewer errors by size and loss](gain.png)\n"]
+    parts = [
+        INTRODUCTION,
+        *unfinished(outcomes),
+        provenance.sentence(out),
+        text,
+        "![fewer errors by size and loss](gain.png)\n",
+    ]
     write_text(out / "report.md", "\n".join(parts))
     return text
+
+
+def unfinished(outcomes: Sequence[Outcome]) -> list[str]:
+    """A sentence, if there are results of some networks only."""
+    networks, wanted = len({outcome.key for outcome in outcomes}), len(cases())
+    if networks >= wanted:
+        return []
+    return [f"**This run is not finished: {networks} of {wanted} networks.** The same command adds the others.\n"]
 
 
 def title(pair: Pair) -> str:

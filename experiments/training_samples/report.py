@@ -14,7 +14,7 @@ from aftermax._utils.text import p_value, percent, signed, table
 from aftermax.sph.grid import grid_blocks, grid_columns
 from experiments.plotting import RULE, Style, draw_points, hide_frame, log_samples_axis, new_figure, save
 from experiments.runs import provenance
-from experiments.training_samples.measure import GRID, REFERENCE, SOFTMAX, Outcome
+from experiments.training_samples.measure import GRID, REFERENCE, SOFTMAX, Outcome, cases
 from experiments.training_samples.sources import FOLDS, MAX_FITTED_ON
 
 if TYPE_CHECKING:
@@ -74,9 +74,23 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     text = f"{size_table(outcomes)}\n{verdict(outcomes)}"
     write_text(out / "table.md", size_table(outcomes))
     save(draw(outcomes), out / "gain")
-    parts = [INTRODUCTION, provenance.sentence(out), text, "![fewer errors by size and source](gain.png)\n"]
+    parts = [
+        INTRODUCTION,
+        *unfinished(outcomes),
+        provenance.sentence(out),
+        text,
+        "![fewer errors by size and source](gain.png)\n",
+    ]
     write_text(out / "report.md", "\n".join(parts))
     return text
+
+
+def unfinished(outcomes: Sequence[Outcome]) -> list[str]:
+    """A sentence, if there are results of some networks only."""
+    networks, wanted = len({outcome.key for outcome in outcomes}), len(cases())
+    if networks >= wanted:
+        return []
+    return [f"**This run is not finished: {networks} of {wanted} networks.** The same command adds the others.\n"]
 
 
 def sizes_of(outcomes: Sequence[Outcome]) -> list[int]:
