@@ -188,6 +188,7 @@ def draw(results: Results) -> Figure:
         axes.set_title(name, fontsize="medium")
         axes.set_ylim(max(axes.get_ylim()[0], MIN_Y), None)
         log_samples_axis(axes)
+        axes.xaxis.set_minor_formatter("")  # with few sizes, matplotlib would label these ticks too
         hide_frame(axes)
     left.set_ylabel("fewer test errors than softmax's loss\nwith argmax, %; mean and range over networks")
     handles = {

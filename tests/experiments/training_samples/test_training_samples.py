@@ -121,8 +121,9 @@ def test_the_verdict_follows_from_the_numbers(wins, losses, judged):
     [line] = [line for line in text.splitlines() if "AutoHead on cross-fitted training samples" in line]
     assert f"{judged} at 100, 1,000 training samples" in line
     where = "at no size" if judged == "worse" else "at 100, 1,000 training samples"
-    assert text.startswith(
-        f"- **When is cross-fitting as good as held-out samples?** For AutoHead {where}, of 100, 1,000"
+    first = text.splitlines()[0]
+    assert (
+        f"cross-fitting as good as held-out samples?** For AutoHead it is not significantly worse {where}, of" in first
     )
 
 
