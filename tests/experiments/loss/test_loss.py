@@ -154,3 +154,8 @@ def test_the_report_has_its_table_and_figure(tmp_path):
     assert text in (tmp_path / "report.md").read_text()
     assert "| softmax | AutoHead | 20.0 % (+30.1 %*) | 20.0 % (+30.1 %*) | 6 | +30.1 % |" in text
     assert (tmp_path / "gain.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_that_is_not_finished_says_so():
+    assert "6 of 54 networks" in report.unfinished(made_outcomes())[0]
+    assert report.unfinished([replace(OUTCOME, trained_on=size, network=n) for size, n in cases()]) == []

@@ -120,6 +120,11 @@ def test_the_verdict_follows_from_the_numbers(wins, losses, judged):
     text = report.verdict(made_outcomes(reference_wins=wins, reference_losses=losses))
     [line] = [line for line in text.splitlines() if "AutoHead on cross-fitted training samples" in line]
     assert f"{judged} at 100, 1,000 training samples" in line
+    where = "at no size" if judged == "worse" else "at 100, 1,000 training samples"
+    first = text.splitlines()[0]
+    assert (
+        f"cross-fitting as good as held-out samples?** For AutoHead it is not significantly worse {where}, of" in first
+    )
 
 
 def test_heads_that_are_significantly_worse_than_softmax_are_counted():
@@ -134,3 +139,8 @@ def test_the_report_has_its_table_and_figure(tmp_path):
     assert text in (tmp_path / "report.md").read_text()
     assert "| 100 | 2 | cross-fitted training samples | 100 | 10.0 % | +50.0 % | +50.0 % | +25.0 % |" in text
     assert (tmp_path / "gain.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_that_is_not_finished_says_so():
+    assert "4 of 24 networks" in report.unfinished(made_outcomes())[0]
+    assert report.unfinished([replace(OUTCOME, trained_on=size, network=n) for size, n in cases()]) == []
