@@ -10,11 +10,10 @@ import numpy as np
 from aftermax._utils.compiled import compiled
 from aftermax.sph._kernels import ROUNDING, distance, sharpened
 
-# With such powers and distances nothing overflows, and what underflows has no effect on sums above that: a weight below
-# 1e-300 times such a distance, to the least power, is below 1e-140. The others are summed exactly.
+# With such powers and distances, and sums above that, nothing overflows or underflows; the others are summed exactly.
 MIN_POWER, MAX_POWER = 0.5, 8.0
 MAX_DISTANCE = 1e12
-MIN_SUM = 1e-130
+MIN_SUM = 1e-200
 
 
 @compiled
