@@ -12,7 +12,7 @@ DATA ?=
 SCORES ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist cifar recipes choosing shift money docs clean
+.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -47,6 +47,9 @@ vmnist: .venv/dev.installed
 
 cifar: .venv/dev.installed
 	$(BIN)/python -m experiments cifar $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
+
+models training-samples loss: .venv/dev.installed
+	$(BIN)/python -m experiments $@ $(MNIST)
 
 recipes: .venv/dev.installed
 	$(BIN)/python -m experiments recipes $(MNIST)
