@@ -23,7 +23,7 @@ from helpers.made_digits import dim_digits
 from helpers.outcomes import OUTCOME, table_cells, trial_samples
 from helpers.samples import ROOT
 
-COMMANDS = ["vmnist", "recipes", "choosing", "shift", "money"]
+COMMANDS = ["vmnist", "recipes", "choosing", "shift", "money", "models"]
 
 
 def run(*arguments, **environment):
