@@ -19,10 +19,11 @@ STYLES = {
     "sph_best_on_test": BEST_ON_TEST._replace(
         label="SPH, best on test (the paper's protocol: looks at the test labels)"
     ),
-    "sph_chosen_scaled": Style("SPH, chosen honestly, after temperature scaling", "D", "", "#0b4f9e", "white"),
+    "sph_chosen_scaled": Style("SPH, chosen honestly, after temperature scaling", "D", "", "#0b4f9e", "none"),
     "sph_chosen": CHOSEN._replace(label="SPH, chosen honestly"),
     "auto": Style("AutoHead", "o", "", "black", "black"),
 }
+SIZES = {"sph_chosen_scaled": 9, "auto": 4}  # so that none hides another; the others have 6
 LIMITS = -60.0, 85.0  # per cent; what is beyond is drawn as an arrow at the edge
 
 
@@ -47,7 +48,14 @@ def _draw_panel(axes: Axes, results: Results, data: str, size: int) -> None:
     for method, style in STYLES.items():
         gains = np.array([100 * results.cell(method, (data, size, model)).gain for model in MODELS])
         options: dict[str, Any] = {"linestyle": "", "color": style.colour, "markerfacecolor": style.fill}
-        axes.plot(gains, np.arange(len(gains)), marker=style.marker, markersize=6, label=style.label, **options)
+        axes.plot(
+            gains,
+            np.arange(len(gains)),
+            marker=style.marker,
+            markersize=SIZES.get(method, 6),
+            label=style.label,
+            **options,
+        )
         for beyond in np.flatnonzero(gains < LIMITS[0]):
             axes.plot(LIMITS[0] + 2, beyond, marker="<", markersize=6, **options)
             axes.annotate(f"{gains[beyond]:.0f}", (LIMITS[0] + 5, beyond), fontsize="x-small", va="center")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aftermax._utils.text import percent, signed
-from experiments.other_models.models import MODELS
+from experiments.other_models.models import MODELS, REFERENCE
 from experiments.other_models.results import Case, Results
 
 FAR_BETTER = 0.2  # of the argmax's errors
@@ -70,7 +70,8 @@ def _honest(results: Results) -> str:
         (gaining if count.gain > 0 and count.better > count.worse else without).append(MODELS[model].title)
     return (
         f"**SPH gains with any model, chosen honestly: {yes_partly_no(len(gaining), len(gaining) + len(without))}.** "
-        f"The mean gain is {signed(honest.gain)}{_reference(results, 'sph_chosen')}; {draws(honest)}. "
+        f"The mean gain is {signed(honest.gain)}{_reference(results, 'sph_chosen')}; {draws(honest)}, and keeps the "
+        f"argmax in {kept(results)}. "
         f"Models with a gain: {', '.join(gaining) or 'none'}. Without: {', '.join(without) or 'none'}. "
         f"{'It does no harm' if honest.harmless else 'It does harm'}: significantly worse in "
         f"{percent(honest.worse / honest.draws)} of the draws (at most {percent(MAX_WORSE)} is taken for chance)."
@@ -109,9 +110,22 @@ def _full_d(results: Results) -> str:
 
 def _auto(results: Results) -> str:
     auto = tally(results, "auto", results.others)
+    worse = [
+        f"{MODELS[case[2]].title} ({results.title(case)})"
+        for case in results.others
+        if results.cell("auto", case).worse
+    ]
     return (
         f"**AutoHead** gains {signed(auto.gain)} in the mean{_reference(results, 'auto')}, above 0 in {auto.gaining} "
-        f"of {auto.cases} cases; {draws(auto)}."
+        f"of {auto.cases} cases; {draws(auto)}. Worse: {', '.join(worse) or 'nowhere'}."
+    )
+
+
+def kept(results: Results) -> int:
+    """In how many draws of models that are not softmax networks the honest choice of SPH keeps the argmax."""
+    return sum(
+        outcome.method == "sph_chosen" and outcome.model != REFERENCE and outcome.chosen == "softmax"
+        for outcome in results.outcomes
     )
 
 

@@ -1,5 +1,7 @@
 """The report of the experiment on other models: tables, verdict and figure."""
 
+from dataclasses import replace
+
 import pytest
 
 from aftermax._utils.paired_tests import exact_mcnemar
@@ -72,6 +74,9 @@ def test_honest_gains_must_be_significant_in_some_draw():
     text = verdict(Results(made_outcomes(**{f"{model}_sph_chosen": 0.4 for model in MODELS})))
     assert "chosen honestly: yes.**" in text
     assert "It does no harm" in text
+    assert "and keeps the argmax in 0." in text
+    kept = [replace(made, chosen="softmax") for made in made_outcomes()]
+    assert "and keeps the argmax in 32." in verdict(Results(kept))
     assert "It does harm" in verdict(Results(made_outcomes(svm_sph_chosen=-0.4)))
 
 
@@ -82,6 +87,12 @@ def test_the_full_d_must_be_far_better_here_and_worse_there():
         "sometimes worse: yes.** Naive Bayes on the responses has at least 20.0 % fewer errors in 2 of 16 cases" in text
     )
     assert "After the Hebbian readout: +25.0 % (digits, 100), +25.0 % (digits, 800)." in text
+
+
+def test_where_autohead_is_worse_is_named():
+    assert "Worse: nowhere." in verdict(Results(made_outcomes()))
+    text = verdict(Results(made_outcomes(neighbours_auto=-0.4)))
+    assert "Worse: k nearest neighbours (digits, 100), k nearest neighbours (digits, 800)." in text
 
 
 def test_cases_are_summed_up():
