@@ -12,7 +12,7 @@ DATA ?=
 SCORES ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist recipes choosing shift money docs clean
+.PHONY: demo test test-all test-minimum lint bench vmnist cifar recipes choosing shift money docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -44,6 +44,9 @@ bench: .venv/dev.installed
 
 vmnist: .venv/dev.installed
 	$(BIN)/python -m experiments vmnist $(MNIST)
+
+cifar: .venv/dev.installed
+	$(BIN)/python -m experiments cifar $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
 
 recipes: .venv/dev.installed
 	$(BIN)/python -m experiments recipes $(MNIST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,6 +74,12 @@ Out = Annotated[
 Kept = Annotated[Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the networks' scores are kept.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Two sizes and two networks only.")]
 Again = Annotated[bool, typer.Option("--again", help="Forget the results that are in the folder, and start over.")]
+Redo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--redo", metavar="METHOD", help="A method to measure again, with the code as it is now.", show_default=False
+    ),
+]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Number of processes, each on one core.")]
 RecipeName = Annotated[
     str,
@@ -93,23 +99,71 @@ def vmnist(
     kept: Kept = SCORES_FOLDER,
     recipe: RecipeName = MAIN,
     quick: Quick = False,
+    redo: Redo = None,
     again: Again = False,
 ) -> None:
     """The paper's main experiment, on MNIST.
 
-    81 networks, every method, every figure, both protocols.
+    81 networks, every method, every figure, both protocols. Methods that the results in the folder lack are added.
     """
     from experiments.data.mnist import load_mnist
     from experiments.networks.mnist_networks import cases
     from experiments.paper import report
+    from experiments.paper.methods import METHODS
     from experiments.paper.results import Results
     from experiments.paper.vmnist import VmnistExperiment
 
+    redone = _methods(redo, METHODS)
     folder = _folder(out, "vmnist" if recipe == MAIN else f"vmnist-{recipe}", quick)
     experiment = VmnistExperiment(load_mnist(data), recipe, kept)
-    outcomes = experiment.run(cases(quick), folder / "outcomes.csv", again=again)
+    outcomes = experiment.run(cases(quick), folder / "outcomes.csv", again=again, redo=redone)
     print(report.write(Results(outcomes), experiment, folder))
     print(f"Written to {folder}: report.md with its tables and six figures, outcomes.csv, run.json")
+
+
+@app.command()
+def cifar(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            help="Folder with cifar-10-batches-py and cifar-100-python, for networks whose scores are not kept. If not "
+            "given: AFTERMAX_DATA, or ./data.",
+            show_default=False,
+        ),
+    ] = None,
+    scores: ScoreFiles = None,
+    out: Out = None,
+    kept: Annotated[
+        Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the networks' scores are kept.")
+    ] = Path("results/cifar/scores"),
+    vmnist: Annotated[
+        Path, typer.Option("--vmnist", metavar="FOLDER", help="Results of the vmnist command, to compare with.")
+    ] = Path("results/vmnist"),
+    jobs: Jobs = 2,
+    redo: Redo = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Two networks on CIFAR-10 only.")] = False,
+    again: Again = False,
+) -> None:
+    """The paper's second experiment, on CIFAR-10, 20 and 100.
+
+    Every method on networks of every strength, and the paper's guesses why there is little to gain, one by one. The
+    scores of the networks are kept in the repository, so that nothing is trained.
+    """
+    from experiments.cifar import report
+    from experiments.cifar.cases import ALL, cases
+    from experiments.cifar.measure import CifarExperiment
+    from experiments.networks.cifar_networks import Cifar
+
+    folder = _folder(out, "cifar", quick)
+    experiment = CifarExperiment(Cifar(data), kept)
+    tasks = cases(kept, scores, quick)
+    outcomes = experiment.run(
+        tasks, folder / "outcomes.csv", again=again, redo=_methods(redo, ALL), jobs=1 if quick else jobs
+    )
+    print(report.write(outcomes, kept, vmnist / "outcomes.csv", folder))
+    print(f"Written to {folder}: report.md with its tables and figures, outcomes.csv, run.json")
 
 
 @app.command()
@@ -196,15 +250,7 @@ def money(
     quick: Annotated[
         bool, typer.Option("--quick", help="Two sizes with 400 samples and two shifts, one network each.")
     ] = False,
-    redo: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--redo",
-            metavar="METHOD",
-            help="A method to measure again, with the code as it is now.",
-            show_default=False,
-        ),
-    ] = None,
+    redo: Redo = None,
     again: Annotated[
         bool, typer.Option("--again", help="Forget the results that are there, also those of the shift trials.")
     ] = False,
@@ -219,10 +265,7 @@ def money(
     from experiments.benchmark.trials import file_trials, vmnist_trials
     from experiments.data.mnist import load_mnist
 
-    redone = tuple(redo or ())
-    unknown = [name for name in redone if name not in METHODS]
-    if unknown:
-        raise ValueError(f"--redo {unknown[0]} is not a method: choose from {', '.join(METHODS)}.")
+    redone = _methods(redo, METHODS)
     suffix = "-quick" if quick else ""
     folder = out or Path("results") / f"money{suffix}"
     shift_folder = out / "shift" if out else Path("results") / f"shift{suffix}"
@@ -300,6 +343,14 @@ def _run_shift(
     shifted_data.prepare(mnist, cifar10, quick=quick)
     trials = shifted_data.trials(mnist, cifar10, quick=quick)
     return Benchmark().run(trials, folder / "outcomes.csv", again=again, redo=redo, jobs=jobs)
+
+
+def _methods(redo: Sequence[str] | None, known: Collection[str]) -> Sequence[str]:
+    """The methods to measure again; an error if one is not known."""
+    unknown = [name for name in redo or () if name not in known]
+    if unknown:
+        raise ValueError(f"--redo {unknown[0]} is not a method: choose from {', '.join(known)}.")
+    return tuple(redo or ())
 
 
 def _folder(given: Path | None, name: str, quick: bool) -> Path:

@@ -27,8 +27,9 @@ from aftermax._utils.threads import one_thread
 from aftermax.sph.grid import DEFAULTS
 from aftermax.sph.pooled_temperature import fit_temperature
 from experiments.benchmark.methods import METHODS, Softmax
-from experiments.benchmark.trials import Samples, Trial
+from experiments.benchmark.trials import Trial
 from experiments.networks.recipes import MAIN
+from experiments.networks.samples import Samples
 from experiments.runs.provenance import network_settings
 from experiments.runs.runner import Experiment
 
@@ -98,6 +99,8 @@ class Benchmark(Experiment[Trial, Outcome]):
         "benchmark/shifted_data.py",
         "benchmark/trials.py",
     )
+
+    every_method = False
 
     methods: Sequence[str] = tuple(METHODS)
 

@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from aftermax import AutoHead, SPHClassifierCV
 from experiments.benchmark.peers import PEERS
-from experiments.benchmark.trials import Samples
+from experiments.networks.samples import Samples
 
 
 class Softmax:

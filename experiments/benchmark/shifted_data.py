@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._utils.files import write_atomically
-from experiments.benchmark.trials import Samples, Trial, load_samples
+from experiments.benchmark.trials import Trial, load_samples
 from experiments.data.cifar10 import CIFAR10, CLASSES
 from experiments.data.corruptions import AMOUNTS, SHIFTS, STRENGTHS, Images, corrupted
 from experiments.data.mnist import MNIST
 from experiments.networks.mnist_networks import import_torch, train_network
 from experiments.networks.recipes import MAIN, RECIPES
+from experiments.networks.samples import Samples
 
 if TYPE_CHECKING:
     from torch import nn

@@ -9,34 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aftermax._utils.files import write_atomically
 from aftermax.data import DAMAGE, load_scores
 from experiments.data.mnist import MNIST
 from experiments.networks import mnist_networks
 from experiments.networks.recipes import MAIN
+from experiments.networks.samples import Samples
 
 SCORES_FOLDER = Path("build/money")  # where the networks' scores and hidden layers are kept
 VALIDATION_SAMPLES = (4_000, 400)
 NETWORKS = 3
 FEWER_SAMPLES = (100, 500, 2_000)  # of score files with features, besides all validation samples
-
-
-class Samples(NamedTuple):
-    """A network's logits for some samples, their labels, and its last hidden layer where that is known."""
-
-    logits: NDArray[np.float32]
-    labels: NDArray[np.int64]
-    features: NDArray[np.float32] | None = None
-
-    def first(self, count: int) -> Samples:
-        """The first samples only."""
-        features = None if self.features is None else self.features[:count]
-        return Samples(self.logits[:count], self.labels[:count], features)
 
 
 @dataclass(frozen=True)

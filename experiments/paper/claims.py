@@ -1,4 +1,4 @@
-"""The paper's claims about vMNIST, each with our result under its protocol and our result without test labels."""
+"""The paper's claims about vMNIST, each with our result under its protocol and our results without test labels."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from scipy.stats import spearmanr
 
 from experiments.networks.mnist_networks import SIZES
 from experiments.paper.results import Results
-from experiments.paper.wasted_samples import Waste
+from experiments.paper.wasted_samples import Waste, wasted_samples
 
-PROTOCOLS = ("sph_best_on_test", "sph_chosen")  # the paper's, and the honest one
+PROTOCOLS = ("sph_best_on_test", "sph_chosen")  # of SPH: the paper's, and the honest one
+AUTO = "auto_head"  # chosen honestly, too
+COMPARED = (*PROTOCOLS, AUTO)
 STRONG = 0.93  # softmax's accuracy: the networks in the inset of the paper's Figure 3A
 
 # What was measured, as text, and whether the claim holds there; None where it cannot be judged.
@@ -20,12 +22,16 @@ Measured = tuple[str, bool | None]
 
 
 class Claim(NamedTuple):
-    """One claim of the paper. Where there are no hyperparameters to choose, there is no second result."""
+    """One claim of the paper. Where there are no hyperparameters to choose, there is one result only.
+
+    The verdict is on SPH, which the claim is about. AutoHead's result stands beside it.
+    """
 
     claim: str
     paper: str
     theirs: Measured
     honest: Measured | None
+    auto: Measured | None = None
 
     @property
     def verdict(self) -> str:
@@ -38,11 +44,17 @@ class Claim(NamedTuple):
         return "only under its protocol" if theirs else "only honestly"
 
 
+def wastes_of(results: Results) -> dict[str, Waste]:
+    """The training samples that softmax wastes, compared with each of these methods."""
+    softmax = results.errors("softmax")
+    return {method: wasted_samples(softmax, results.errors(method)) for method in COMPARED}
+
+
 def claims(results: Results, wastes: dict[str, Waste]) -> list[Claim]:
     """All of the paper's claims about vMNIST."""
 
     def of_sph(claim: str, paper: str, measured: Callable[[str], Measured]) -> Claim:
-        return Claim(claim, paper, *(measured(method) for method in PROTOCOLS))
+        return Claim(claim, paper, *(measured(method) for method in COMPARED))
 
     everything = [
         Claim("softmax's mean accuracy", "71 % (100 samples) to 98 % (50,000)", _accuracies(results), None),
@@ -56,15 +68,15 @@ def claims(results: Results, wastes: dict[str, Waste]) -> list[Claim]:
         Claim(
             "naive Bayes (on validation samples)", "consistently worse", _worse(results, "bayes_on_validation"), None
         ),
-        of_sph("virtual training samples, and waste", "1.2 to 1.6 times: 15 to 40 %", lambda m: _waste(wastes[m])),
+        of_sph("virtual training samples, and waste", "1.2 to 1.6 times: 15 to 40 %", lambda m: _waste(wastes[m], m)),
     ]
     return everything if len(results.sizes) > 2 else [_unjudged(claim) for claim in everything]
 
 
 def _unjudged(claim: Claim) -> Claim:
     """The claim as it was measured, without a verdict: two sizes are too few for one."""
-    honest = (claim.honest[0], None) if claim.honest else None
-    return claim._replace(theirs=(claim.theirs[0], None), honest=honest)
+    honest, auto = ((measured[0], None) if measured else None for measured in (claim.honest, claim.auto))
+    return claim._replace(theirs=(claim.theirs[0], None), honest=honest, auto=auto)
 
 
 def _accuracies(results: Results) -> Measured:
@@ -75,9 +87,9 @@ def _accuracies(results: Results) -> Measured:
 
 
 def _reduction(results: Results, method: str) -> Measured:
-    """Holds if the mean at every size is within the paper's range."""
+    """Holds if the mean at every size is within the paper's range; AutoHead's may be above it."""
     low, high = (round(float(gain), 1) for gain in (results.gains(method).min(), results.gains(method).max()))
-    return f"{low:.1f} to {high:.1f} %", low >= 6 and high <= 23
+    return f"{low:.1f} to {high:.1f} %", low >= 6 and (high <= 23 or method == AUTO)
 
 
 def _models(results: Results, method: str) -> Measured:
@@ -123,8 +135,8 @@ def _by_size(results: Results, method: str) -> str:
     return f"{gains.min():+.1f} to {gains.max():+.1f} %, better at {np.count_nonzero(gains > 0)} of {len(gains)} sizes"
 
 
-def _waste(waste: Waste) -> Measured:
-    """Holds if the 95 % band at every size meets the paper's range."""
+def _waste(waste: Waste, method: str) -> Measured:
+    """Holds if the 95 % band at every size meets the paper's range; AutoHead's may be above it."""
     text = f"{waste.factor.min():.2f} to {waste.factor.max():.2f} times: "
     text += f"{100 * waste.wasted.min():.0f} to {100 * waste.wasted.max():.0f} %"
-    return text, bool(np.all((waste.high >= 0.15) & (waste.low <= 0.40)))
+    return text, bool(np.all((waste.high >= 0.15) & ((waste.low <= 0.40) | (method == AUTO))))

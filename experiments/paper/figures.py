@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import confusion_matrix
 
 from aftermax import SPHClassifier, sweep
 from aftermax.data import Scores
 from aftermax.plots import ClassPairDisplay, ResponseArrayDisplay, RoutesDisplay, SweepDisplay
 from aftermax.sph.grid import DEFAULTS, Grid
-from experiments.paper.claims import STRONG
+from experiments.paper.claims import COMPARED, STRONG
 from experiments.paper.results import Outcome, Results
 from experiments.paper.wasted_samples import Waste
 from experiments.plotting import (
     BAND,
     BEST_ON_TEST,
-    CHOSEN,
     RULE,
     Style,
     draw_points,
@@ -34,9 +34,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STYLES = {"sph_best_on_test": BEST_ON_TEST, "sph_chosen": CHOSEN}
+STYLES = {
+    "sph_best_on_test": BEST_ON_TEST._replace(label=f"SPH, {BEST_ON_TEST.label}"),
+    "sph_chosen": Style("SPH, chosen honestly (SPHClassifierCV)", "s", "--", "#c46a1f", "#c46a1f"),
+    "auto_head": Style("AutoHead, chosen honestly", "D", "-", "#0b4f9e", "#0b4f9e"),
+}
 FIGURE_6 = (0.74, 0.84, 0.95)  # validation accuracies of the paper's three networks
 PAPER_GAIN, PAPER_WASTE = (6, 20), (15, 40)  # per cent
+SIDEWAYS = 1.12  # by which factor the points of a size are moved apart, at most
+FACTORS = (1, 1.2, 1.4, 1.6, 2, 3, 5, 10)  # of virtual training samples, on an axis
 
 
 # ---- the network of Figures 1, 2 and 5 -------------------------------------------------------------------------------
@@ -51,24 +57,26 @@ def responses_by_column(head: SPHClassifier) -> Figure:
 
 def responses_by_row(head: SPHClassifier, scores: Scores) -> Figure:
     """Figure 2: the response array by row, and the rows of the two classes that softmax confuses most."""
-    first, second = most_confused(scores)
+    first, second = most_confused(scores, head.classes_)
     figure = new_figure(10.5, 7.6)
     above, below = figure.subfigures(2, 1, height_ratios=(3, 4.6), squeeze=False)[:, 0]
-    others = [number for number in range(10) if number not in (first, second)]
-    ResponseArrayDisplay.from_estimator(head, by="row", classes=sorted([first, second, *others[1::3]]), figure=above)
+    others = [name for name in head.classes_ if name not in (first, second)]
+    shown = [name for name in head.classes_ if name in (first, second, *others[1::3])]
+    ResponseArrayDisplay.from_estimator(head, by="row", classes=shown, figure=above)
     ClassPairDisplay.from_estimator(head, first, second, figure=below)
     for part, letter in ((above, "A"), (below, "B")):
         part.text(0.005, 0.98, letter, fontsize="x-large", weight="bold", va="top")
     return figure
 
 
-def most_confused(scores: Scores) -> tuple[int, int]:
+def most_confused(scores: Scores, classes: NDArray[Any]) -> tuple[Any, Any]:
     """The two classes that softmax takes for each other most often on the validation samples; the worse one first."""
-    counts = np.zeros((10, 10), dtype=int)
-    np.add.at(counts, (scores.val_labels, scores.val_logits.argmax(axis=1)), 1)
+    predicted = classes[scores.val_logits.argmax(axis=1)]
+    counts = confusion_matrix(scores.val_labels, predicted, labels=classes)
     mutual = np.triu(counts + counts.T, k=1)
-    first, second = (int(index) for index in np.unravel_index(np.argmax(mutual), mutual.shape))
-    return (first, second) if counts[first, second] >= counts[second, first] else (second, first)
+    first, second = np.unravel_index(np.argmax(mutual), mutual.shape)
+    order = (first, second) if counts[first, second] >= counts[second, first] else (second, first)
+    return classes[order[0]], classes[order[1]]
 
 
 def flow_chart(head: SPHClassifier, scores: Scores) -> Figure:
@@ -98,14 +106,15 @@ def gains(results: Results) -> Figure:
     _reductions(right, results)
     left.set_title("A: accuracy before and after", fontsize="medium")
     right.set_title("B: relative reduction of the error", fontsize="medium")
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    _legend(figure, right)
     return figure
 
 
 def _accuracies(axes: Axes, results: Results, shown: NDArray[np.bool_]) -> None:
-    """Mean accuracies, softmax's and SPH's, joined by a bar: the raw gain."""
+    """Mean accuracies, softmax's and each method's, joined by a bar: the raw gain."""
     sizes, before = np.array(results.sizes)[shown], 100 * results.accuracies()[shown]
-    for (method, style), shift in zip(STYLES.items(), (0.93, 1.07), strict=True):
+    for method, shift in zip(COMPARED, (1 / SIDEWAYS, 1.0, SIDEWAYS), strict=True):
+        style = STYLES[method]
         after = 100 * results.accuracies(method)[shown]
         axes.vlines(shift * sizes, before, after, color=style.colour, linestyle=style.line, linewidth=2.0)
         axes.plot(shift * sizes, before, "o", color="black", markersize=3)
@@ -130,8 +139,9 @@ def _inset(axes: Axes, results: Results, strong: NDArray[np.bool_]) -> None:
 def _reductions(axes: Axes, results: Results) -> None:
     axes.axhspan(*PAPER_GAIN, color=BAND, zorder=0, label="the paper's 6 to 20 %")
     axes.axhline(0.0, color=RULE, linewidth=0.8)
-    for method, style in STYLES.items():
-        draw_points(axes, 100 * results.accuracies(), results.gains(method), results.gains(method, np.std), style)
+    for method in COMPARED:
+        means, spreads = results.gains(method), results.gains(method, np.std)
+        draw_points(axes, 100 * results.accuracies(), means, spreads, STYLES[method])
     axes.set_xlabel("softmax's test accuracy, %")
     axes.set_ylabel("fewer test errors than softmax, %\nmean and standard deviation over networks")
     hide_frame(axes)
@@ -159,8 +169,8 @@ def waste(wastes: dict[str, Waste]) -> Figure:
     hide_frame(right)
     factor = right.secondary_yaxis("right", functions=(_factor, _share))
     factor.set_ylabel("virtual training samples, times as many")
-    factor.set_yticks([1, 1.2, 1.4, 1.6, 2, 3])
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    factor.set_yticks(FACTORS, [f"{factor:g}" for factor in FACTORS])
+    _legend(figure, right)
     return figure
 
 
@@ -255,6 +265,11 @@ def shown_network(results: Results) -> Outcome:
     """The first network of Figure 6, or else of all, for which SPH was chosen; if for none, the first."""
     candidates = [*examples(results), *results.of("sph_chosen")]
     return next((outcome for outcome in candidates if outcome.wins + outcome.losses), candidates[0])
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """The legend of all axes, below them: the paper's range, and the methods."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
 
 
 def _samples(axes: Axes) -> None:

@@ -1,4 +1,4 @@
-"""What the paper compares, and the honest alternatives: each method predicts the test samples of a trained network."""
+"""What the paper compares, the honest alternatives, and AutoHead: each method predicts a network's test samples."""
 
 from __future__ import annotations
 
@@ -9,27 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from aftermax import SPHClassifier, SPHClassifierCV, sweep
+from aftermax import AutoHead, SPHClassifierCV
 from aftermax.data import Scores
 from aftermax.sph.grid import Grid
-from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from experiments.data.mnist import MNIST
 from experiments.networks.mnist_networks import draw_samples, scores_of, train_network
+from experiments.paper.best_on_test import best_on_test
 
 if TYPE_CHECKING:
     from torch import nn
 
 
 class TrainedNetwork(NamedTuple):
-    """A trained network, its scores, and what is needed to train it in another way."""
+    """A trained network's scores, and what is needed to train it again, or in another way."""
 
     mnist: MNIST
     size: int
     number: int
     recipe: str
     grid: Grid | None
-    network: nn.Sequential
+    network: nn.Sequential | None  # None if only its scores were kept
     scores: Scores
+
+    def itself(self) -> nn.Sequential:
+        """The network, which is trained again if it is not at hand."""
+        if self.network is not None:
+            return self.network
+        return train_network(self.mnist, self.size, self.number, self.recipe)
 
     def variant(self, **changes: Any) -> NDArray[np.int64]:
         """Predictions of the same network trained in another way, for the test samples."""
@@ -38,7 +44,7 @@ class TrainedNetwork(NamedTuple):
         return np.asarray(scores_of(network, self.mnist, draws).test_logits.argmax(axis=1))
 
 
-# The predicted labels of the test samples, and SPH's hyperparameters if it was SPH.
+# The predicted labels of the test samples, and what was chosen: SPH's hyperparameters, or AutoHead's candidate.
 Predictions = tuple[NDArray[np.int64], dict[str, Any]]
 
 
@@ -49,10 +55,7 @@ def softmax(trained: TrainedNetwork) -> Predictions:
 def sph_best_on_test(trained: TrainedNetwork) -> Predictions:
     """The paper's protocol: the hyperparameters with the best score on the test samples, by their labels."""
     logits, labels, test, truth = trained.scores
-    columns = sweep(logits, labels, trained.grid, eval_logits=test, eval_labels=truth, progress=False)
-    best = int(np.argmax(columns["gain"]))
-    hyperparameters = {name: columns[name][best].item() for name in HYPERPARAMETERS}
-    return SPHClassifier(**hyperparameters).fit(logits, labels).predict(test), hyperparameters
+    return best_on_test(logits, labels, test, truth, trained.grid)
 
 
 def sph_chosen(trained: TrainedNetwork) -> Predictions:
@@ -60,6 +63,13 @@ def sph_chosen(trained: TrainedNetwork) -> Predictions:
     logits, labels, test, _ = trained.scores
     head = SPHClassifierCV(trained.grid, progress=False).fit(logits, labels)
     return head.predict(test), head.best_params_
+
+
+def auto_head(trained: TrainedNetwork) -> Predictions:
+    """AutoHead, which is not the paper's. It sees the validation samples only, and keeps softmax in the same way."""
+    logits, labels, test, _ = trained.scores
+    head = AutoHead(progress=False).fit(logits, labels)
+    return head.predict(test), {"chosen": head.chosen_}
 
 
 def inserted_linear(trained: TrainedNetwork) -> Predictions:
@@ -81,7 +91,7 @@ def bayes_on_training(trained: TrainedNetwork) -> Predictions:
     from experiments.networks import models
 
     train = draw_samples(trained.mnist, trained.size, trained.number).train
-    responses = models.logits(trained.network, trained.mnist.train_images[train])
+    responses = models.logits(trained.itself(), trained.mnist.train_images[train])
     return GaussianNB().fit(responses, trained.mnist.train_labels[train]).predict(trained.scores.test_logits), {}
 
 
@@ -96,6 +106,7 @@ METHODS: dict[str, Callable[[TrainedNetwork], Predictions]] = {
         softmax,
         sph_best_on_test,
         sph_chosen,
+        auto_head,
         inserted_linear,
         inserted_relu,
         bayes_on_validation,

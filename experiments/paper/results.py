@@ -28,7 +28,7 @@ class Outcome:
     wins: int
     losses: int
     p_value: float
-    settings: str  # the hyperparameters of SPH that are not the defaults, as JSON
+    settings: str  # as JSON: the hyperparameters of SPH that are not the defaults, or what AutoHead chose
     seconds: float
 
     @property

@@ -1,8 +1,8 @@
 """Training samples that softmax wastes: the paper's Figure 4.
 
 Softmax's learning curve is a quadratic polynomial fitted to its log error against log samples. It gives the number n of
-samples that softmax needs for the error that SPH has with m samples: n / m are SPH's "virtual training samples", as a
-multiple of the real ones, and the share 1 - m / n of softmax's samples is wasted.
+samples that softmax needs for the error that a method, such as SPH, has with m samples: n / m are the method's "virtual
+training samples", as a multiple of the real ones, and the share 1 - m / n of softmax's samples is wasted.
 
 The paper fitted quadratic polynomials to the accuracies instead. On our networks these miss the accuracies by more than
 most gains.
@@ -25,7 +25,7 @@ Errors = Mapping[int, Sequence[float]]
 
 
 class Waste(NamedTuple):
-    """For each size: SPH's accuracy, the samples softmax needs for it, the share it wastes, and that share's band."""
+    """For each size: a method's accuracy, the samples softmax needs for it, the share it wastes, that share's band."""
 
     sizes: NDArray[np.int64]
     accuracy: NDArray[np.float64]
@@ -40,8 +40,8 @@ class Waste(NamedTuple):
         return self.samples / self.sizes
 
 
-def wasted_samples(softmax: Errors, sph: Errors, seed: int = 0) -> Waste:
-    """The share of its training samples that softmax wastes, compared with SPH.
+def wasted_samples(softmax: Errors, method: Errors, seed: int = 0) -> Waste:
+    """The share of its training samples that softmax wastes, compared with a method.
 
     The 95 % band is a bootstrap over the networks of each size.
 
@@ -53,7 +53,7 @@ def wasted_samples(softmax: Errors, sph: Errors, seed: int = 0) -> Waste:
     array([0. , 0.9, 0. ])
     """
     sizes = np.array(sorted(softmax))
-    before, after = (np.array([errors[size] for size in sizes]) for errors in (softmax, sph))
+    before, after = (np.array([errors[size] for size in sizes]) for errors in (softmax, method))
     rng = np.random.default_rng(seed)
     drawn = []
     for _ in range(BOOTSTRAPS):

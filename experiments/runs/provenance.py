@@ -7,7 +7,7 @@ Its entries are
 - ``commit``: the commit of the repository, with ``-dirty`` if the code had changes that were not committed;
 - ``code``: a digest of the source files that the numbers depend on;
 - ``versions`` and ``processor``;
-- ``redone``, if some methods were measured again later: which, and with which commit and code.
+- ``added`` and ``redone``, if some methods were measured later, or again: which, and with which commit and code.
 
 Results that were made before there was such a record have no ``commit`` but ``committed_in``, the commit that added
 their numbers to the repository, and a ``note``.
@@ -141,28 +141,66 @@ def write(folder: Path, provenance: Provenance) -> None:
     write_text(folder / NAME, json.dumps(provenance, indent=2) + "\n")
 
 
-def check(folder: Path, now: Provenance, *, adding: bool, redoing: bool = False) -> None:
+def check(
+    folder: Path, then: Provenance, now: Provenance, methods: Iterable[str], *, adding: bool, redoing: bool = False
+) -> None:
     """Raise an error if the results in a folder were made in another way than it would be done now.
 
     Where no results are added, the same settings are enough. Where some methods are measured again, the code may have
     changed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the results are.
+    then, now : dict
+        How they were made, and how it would be done now.
+    methods : iterable of str
+        The methods that are to be measured: each with the code that measured it before.
+    adding : bool
+        Whether anything is to be measured.
+    redoing : bool, default=False
+        Whether some methods are to be measured again.
     """
-    then = read(folder)
     pairs = {name: (then["settings"].get(name), value) for name, value in now["settings"].items()}
     if adding:
         pairs |= {name: (then["versions"].get(name), value) for name, value in now["versions"].items()}
         pairs["processor"] = then.get("processor"), now["processor"]
         if not redoing:
-            pairs["code"] = then.get("code"), now["code"]
+            codes = [_code_of(method, then) for method in methods] or [then.get("code")]
+            pairs["code"] = next((code for code in codes if code != now["code"]), now["code"]), now["code"]
     changed = [f"{name} was {before}, is {after}" for name, (before, after) in pairs.items() if before != after]
     if changed:
         raise ValueError(f"The results in {folder} were made in another way ({'; '.join(changed)}): {WHAT_TO_DO}.")
 
 
+def _code_of(method: str, made: Provenance) -> str | None:
+    """The digest of the code that a method was last measured with."""
+    later = [entry for entry in (*made.get("added", []), *made.get("redone", [])) if method in entry["methods"]]
+    code: str | None = (later[-1] if later else made).get("code")
+    return code
+
+
+def new_methods(then: Provenance, now: Provenance) -> list[str]:
+    """The methods that there are now and were not then; none if others have gone or changed places."""
+    before, after = (made["settings"].get("methods", []) for made in (then, now))
+    kept = [name for name in after if name in before]
+    return [name for name in after if name not in before] if kept == before else []
+
+
+def with_added(then: Provenance, methods: Sequence[str], now: Provenance) -> Provenance:
+    """The provenance of results to which some methods are added now."""
+    settings = then["settings"] | {"methods": now["settings"]["methods"]}
+    return then | {"settings": settings, "added": [*then.get("added", []), _entry(methods, now)]}
+
+
 def with_redone(then: Provenance, methods: Sequence[str], now: Provenance) -> Provenance:
     """The provenance of results of which some methods are measured again now."""
-    entry = {"methods": list(methods), "commit": now["commit"], "code": now["code"]}
-    return then | {"redone": [*then.get("redone", []), entry]}
+    return then | {"redone": [*then.get("redone", []), _entry(methods, now)]}
+
+
+def _entry(methods: Sequence[str], now: Provenance) -> dict[str, Any]:
+    return {"methods": list(methods), "commit": now["commit"], "code": now["code"]}
 
 
 def sentence(folder: Path) -> str:
@@ -176,7 +214,8 @@ def sentence(folder: Path) -> str:
         text = f"Measured before the commit was recorded; the numbers were committed in {made['committed_in']}"
     else:
         text = "Measured outside of a clone, so the commit is not known"
-    for again in made.get("redone", []):
-        text += f"; {', '.join(again['methods'])} measured again"
-        text += f" with commit {again['commit']}" if again.get("commit") else " later"
+    for what, entries in (("added", made.get("added", [])), ("measured again", made.get("redone", []))):
+        for entry in entries:
+            text += f"; {', '.join(entry['methods'])} {what}"
+            text += f" with commit {entry['commit']}" if entry.get("commit") else " later"
     return f"{text}. The settings, versions and processor are in [{NAME}]({NAME}).\n"

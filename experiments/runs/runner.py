@@ -2,7 +2,7 @@
 
 The file is written whole after each task, so a run that is killed loses the current task only, and the same
 command resumes it. Beside the file, ``run.json`` says how the records were made; if that has changed, a run is not
-resumed.
+resumed. Methods that are new are measured for the tasks that are there already, and ``run.json`` says which.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ class Experiment(ABC, Generic[Task, Record]):
     """What is measured, and how. :meth:`run` does the rest.
 
     If a record has an attribute ``method``, records are kept in the order of ``methods``, and single methods can be
-    measured again.
+    measured again, or added later.
     """
 
     name: ClassVar[str]  # of the command
     record: ClassVar[type[Any]]
     seeds: ClassVar[str]  # where the random numbers come from
     code: ClassVar[tuple[str, ...]]  # the files and folders of experiments that the numbers depend on
+    every_method: ClassVar[bool] = True  # whether each of them suits every task
     methods: Sequence[str] = ()
 
     @abstractmethod
@@ -58,6 +59,9 @@ class Experiment(ABC, Generic[Task, Record]):
     @abstractmethod
     def describe(self, records: Sequence[Record]) -> str:
         """A line on one task."""
+
+    def check_same(self, known: Sequence[Record], new: Sequence[Record]) -> None:
+        """Raise an error if the new records of a task cannot stand beside those that are known."""
 
     def packages(self) -> Sequence[str]:
         """Packages that the numbers depend on, besides those that every experiment uses."""
@@ -84,7 +88,8 @@ class Experiment(ABC, Generic[Task, Record]):
         tasks : sequence
             What to measure.
         path : Path
-            The CSV file. The records that it holds already are not measured again.
+            The CSV file. The records that it holds already are not measured again. Methods that it lacks are
+            measured, if every method suits every task.
         again : bool, default=False
             Forget what the file holds, and measure everything again.
         redo : sequence of str, default=()
@@ -94,7 +99,7 @@ class Experiment(ABC, Generic[Task, Record]):
         """
         known = {} if again else self._known(path)
         missing = self._missing(tasks, known, redo)
-        self._check_provenance(path, redo, fresh=not known, adding=bool(missing))
+        self._check_provenance(path, missing, redo, fresh=not known)
         if missing:
             print(f"Tasks: {len(tasks)}, of which {len(missing)} to do ...", flush=True)
         try:
@@ -112,25 +117,36 @@ class Experiment(ABC, Generic[Task, Record]):
         return known
 
     def _missing(self, tasks: Sequence[Task], known: dict[Key, list[Record]], redo: Sequence[str]) -> Missing[Task]:
-        """The tasks without records, and those with methods to measure again."""
+        """The tasks without records, and those with methods to add or to measure again."""
         missing: list[tuple[Task, Sequence[str]]] = []
         for task in tasks:
             if task.key not in known:
                 missing.append((task, self.methods))
-            elif again := [record.method for record in known[task.key] if redo and record.method in redo]:
-                missing.append((task, again))
+            elif methods := self._unmeasured(known[task.key], redo):
+                missing.append((task, methods))
         return missing
 
-    def _check_provenance(self, path: Path, redo: Sequence[str], *, fresh: bool, adding: bool) -> None:
+    def _unmeasured(self, records: Sequence[Record], redo: Sequence[str]) -> list[str]:
+        """The methods of a known task that are to be measured again, and those that it lacks."""
+        measured = {record.method for record in records} if self.methods else set()
+        return [name for name in self.methods if (name in redo if name in measured else self.every_method)]
+
+    def _check_provenance(self, path: Path, missing: Missing[Task], redo: Sequence[str], *, fresh: bool) -> None:
         """Begin a new run and write down how; or see that the records that are there were made in the same way."""
         now = provenance.current(self.name, self.settings(), self.seeds, self.code, self.packages())
         if fresh:
             path.unlink(missing_ok=True)
             provenance.write(path.parent, now)
             return
-        provenance.check(path.parent, now, adding=adding, redoing=bool(redo))
-        if redo and adding:
-            provenance.write(path.parent, provenance.with_redone(provenance.read(path.parent), redo, now))
+        then = provenance.read(path.parent)
+        new = provenance.new_methods(then, now) if self.every_method else []
+        made = provenance.with_added(then, new, now) if new else then
+        measured = {name for _, methods in missing for name in methods}
+        provenance.check(path.parent, made, now, measured, adding=bool(missing), redoing=bool(redo))
+        again = [name for name in redo if name in measured and name not in new]
+        made = provenance.with_redone(made, again, now) if again else made
+        if made != then:
+            provenance.write(path.parent, made)
 
     def _complete(self, missing: Missing[Task], known: dict[Key, list[Record]], path: Path, jobs: int) -> None:
         """Measure what is missing, and write the file after each task. What is measured again is replaced by then."""
@@ -138,6 +154,8 @@ class Experiment(ABC, Generic[Task, Record]):
         with Progress("tasks", sum(effort.values())) as bar:
             for done, records in enumerate(self._measured(missing, jobs), start=1):
                 key = records[0].key
+                if key in known:
+                    self.check_same(known[key], records)
                 new = {self._place(record) for record in records}
                 kept = [record for record in known.get(key, []) if self._place(record) not in new]
                 known[key] = sorted([*kept, *records], key=self._place)

@@ -14,6 +14,12 @@ from aftermax._utils.text import percent, signed
 from aftermax.auto.head import AutoHead
 from aftermax.data import SHIPPED, Scores, load_vmnist
 from aftermax.sph.classifier_cv import SPHClassifierCV
+from aftermax.sph.sweep import sweep
+
+ABOUT = """\
+Three networks on MNIST, frozen; 4,000 labelled samples to fit heads on, 4,000 others to test them. The paper's protocol
+reports the hyperparameters of SPH that do best on the test samples. It looks at their labels, so this gain is a ceiling
+that nobody can have on new samples; it comes first. The others are chosen on the labelled samples alone."""
 
 
 class NetworkResult(NamedTuple):
@@ -21,6 +27,7 @@ class NetworkResult(NamedTuple):
 
     trained_on: int
     softmax_error: float
+    best_on_test: float  # of SPH's hyperparameters, by the test labels: the paper's protocol
     sph_gain: float
     gain: float
     expected_gain: float
@@ -30,13 +37,18 @@ class NetworkResult(NamedTuple):
 
 
 def compare(trained_on: int) -> tuple[NetworkResult, SPHClassifierCV]:
-    """Fit SPH and AutoHead on the validation samples of a shipped network, and test both."""
+    """Fit SPH and AutoHead on the validation samples of a shipped network, and test both.
+
+    SPH is also fitted under the paper's protocol, with every combination of hyperparameters.
+    """
     scores = load_vmnist(trained_on)
+    of_all = sweep(scores.val_logits, scores.val_labels, eval_logits=scores.test_logits, eval_labels=scores.test_labels)
     sph = SPHClassifierCV().fit(scores.val_logits, scores.val_labels)
     head = AutoHead().fit(scores.val_logits, scores.val_labels)
     result = NetworkResult(
         trained_on=trained_on,
         softmax_error=float(np.mean(scores.test_logits.argmax(axis=1) != scores.test_labels)),
+        best_on_test=float(of_all["gain"].max()),
         sph_gain=_gain(sph.predict(scores.test_logits), scores),
         gain=_gain(head.predict(scores.test_logits), scores),
         expected_gain=head.gain_,
@@ -54,14 +66,15 @@ def _gain(predicted: NDArray[np.int64], scores: Scores) -> float:
 
 def table(results: list[NetworkResult]) -> str:
     """The results as a Markdown table that is aligned as text, too."""
-    headings = ["trained on", "softmax error", "fewer errors: SPHClassifierCV", "fewer errors: AutoHead"]
-    cells = [[*headings, "expected beforehand (95 %)", "chosen"]]
+    headings = ["trained on", "softmax error", "fewer errors: SPH, best on test (looks at its labels)"]
+    cells = [[*headings, "SPH, chosen honestly", "AutoHead", "expected beforehand (95 %)", "chosen"]]
     for result in results:
         interval = f"{signed(result.expected_low)} to {signed(result.expected_high)}"
         cells.append(
             [
                 f"{result.trained_on:,}",
                 percent(result.softmax_error),
+                signed(result.best_on_test),
                 signed(result.sph_gain),
                 signed(result.gain),
                 f"{signed(result.expected_gain)} ({interval})",
@@ -82,7 +95,7 @@ def run(folder: Path) -> None:
         raise ImportError("The demo draws figures with matplotlib: pip install 'aftermax[plots]'") from error
     from aftermax.plots import ResponseArrayDisplay, RoutesDisplay
 
-    print("Three networks on MNIST, frozen; 4,000 labelled samples to fit heads on, 4,000 others to test them.")
+    print(ABOUT)
     print("Fitting (the first run on a machine also compiles code, which takes some seconds) ...", flush=True)
     results, heads = zip(*map(compare, SHIPPED), strict=True)
     text = table(list(results))

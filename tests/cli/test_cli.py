@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import aftermax
-from aftermax.data import load_vmnist
+from aftermax import sweep
+from aftermax.data import Scores, load_vmnist
 from helpers.command import SCRIPT, refused, run, run_here
 from helpers.samples import make_samples
 
@@ -201,6 +202,16 @@ def test_the_demo_prints_its_table_and_writes_table_and_figures(tmp_path, monkey
     table = (tmp_path / "out" / "table.md").read_text()
     assert table in done.stdout
     error = np.mean(whole.test_logits[:500].argmax(axis=1) != whole.test_labels[:500])
-    assert [cell.strip() for cell in table.splitlines()[2].split("|")][1:3] == ["500", f"{100 * error:.1f} %"]
+    heads, _, line = ([cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines())
+    assert line[:2] == ["500", f"{100 * error:.1f} %"]
+    assert heads[2:5] == [
+        "fewer errors: SPH, best on test (looks at its labels)",
+        "SPH, chosen honestly",
+        "AutoHead",
+    ]
+    some = Scores(*(part[:500] for part in whole))
+    best = sweep(some.val_logits, some.val_labels, eval_logits=some.test_logits, eval_labels=some.test_labels)
+    assert line[2] == f"{100 * best['gain'].max():+.1f} %"
+    assert "looks at their labels" in done.stdout.split("|")[0]
     for name in ("response-array.png", "routes.png"):
         assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")

@@ -12,37 +12,14 @@ import polars as pl
 import pytest
 
 import aftermax
-from aftermax import SPHClassifier, default_grid, sweep
+from aftermax import default_grid, sweep
 from aftermax.sph.classifier import HYPERPARAMETERS
 from aftermax.sph.sweep import sweep as sweep_in_module
 from helpers.reference_samples import draw_samples
 from helpers.samples import make_samples
+from helpers.sweeps import RESULTS, assert_same
 
-RESULTS = ["accuracy", "gain", "wins", "losses", "pooled", "trusted"]
 SEEDS = range(60)
-
-
-def one_by_one(index, columns, logits, labels, test, truth):
-    """What fitting and evaluating that one set gives."""
-    hyperparameters = {name: columns[name][index].item() for name in HYPERPARAMETERS}
-    head = SPHClassifier(**hyperparameters, classes=np.arange(logits.shape[1])).fit(logits, labels)
-    before, after = test.argmax(axis=1) == truth, head.predict(test) == truth
-    routes = head.route(test)
-    seen = bool((routes == "pooled").any()), bool((after != before).any())
-    return seen, {
-        "accuracy": after.mean(),
-        "gain": (after.sum() - before.sum()) / max((~before).sum(), 1),
-        "wins": (after & ~before).sum(),
-        "losses": (before & ~after).sum(),
-        "pooled": (routes == "pooled").mean(),
-        "trusted": head.trusted_.sum(),
-    }
-
-
-def assert_same(index, columns, *samples):
-    seen, expected = one_by_one(index, columns, *samples)
-    assert {name: columns[name][index] for name in RESULTS} == expected
-    return seen
 
 
 def draw_grid(rng):

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.threads import one_thread
-from aftermax.sph._pooling import pooling_weights
+from aftermax.sph._sweep_rules import PoolingRules, pooling_rules
 from aftermax.sph.grid import AXES, Block, block_shape
-from aftermax.sph.response_array import ResponseArray, fit_response_array
+from aftermax.sph.response_array import fit_response_array
 
 # What is counted for every combination, under its name in the columns.
 COUNTS = ("wins", "losses", "pooled", "trusted")
 OUTCOMES = 3
-LANES = 16
 # The order of the axes in which the kernels count.
 COUNTED_AXES = ("certainty", "distance_power", "veto", "min_separation", "weight_power", "min_gain")
 
@@ -56,7 +55,8 @@ class SweepSamples(NamedTuple):
 def count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> NDArray[np.int64]:
     """Counts of every combination of a block with one window and one center: an array of 4 x the block's shape."""
     with one_thread():
-        return _count_combinations(fitted.writeable(), evaluated.writeable(), block)
+        ready = fitted.writeable()
+        return _count_combinations(ready, ready if evaluated is fitted else evaluated.writeable(), block)
 
 
 def _count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Block) -> NDArray[np.int64]:
@@ -65,58 +65,46 @@ def _count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Bl
     n_classes = fitted.logits.shape[1]
     (window,), (center,) = block["window"], block["center"]
     array = fit_response_array(fitted.logits, fitted.codes, np.arange(n_classes), fitted.certainty, center, *window)
-    weights = _weights(array, block)
+    rules = pooling_rules(array, block)
     gates = np.unique(block["certainty"])
-    by_class = _tally(fitted, gates, array, weights, block, by_prediction=False)
-    by_prediction = _tally(evaluated, gates, array, weights, block, by_prediction=True)
+    if evaluated is fitted:
+        net_wins, outcomes = _tally(fitted, gates, rules)
+    else:
+        net_wins, _ = _tally(fitted, gates, rules, outcomes=False)
+        _, outcomes = _tally(evaluated, gates, rules, net_wins=False)
     uncertain = np.array([np.bincount(fitted.codes[fitted.certainty < gate], minlength=n_classes) for gate in gates])
     min_gains = np.array(block["min_gain"], dtype=np.float64)
-    counts = np.zeros((len(COUNTS), len(gates), by_class.shape[1], len(min_gains)), dtype=np.int64)
-    _sweep_kernels.sum_trusted(by_class, by_prediction, uncertain, min_gains, counts)
+    counts = np.zeros((len(COUNTS), *net_wins.shape[:2], net_wins.shape[3], len(min_gains)), dtype=np.int64)
+    _sweep_kernels.sum_trusted(net_wins, outcomes, uncertain, min_gains, counts)
     asked = counts[:, np.searchsorted(gates, block["certainty"])]
     parted = asked.reshape(len(COUNTS), *(len(block[axis]) for axis in COUNTED_AXES))
     order = [1 + COUNTED_AXES.index(axis) for axis in AXES if axis in COUNTED_AXES]
     return parted.transpose(0, *order).reshape(len(COUNTS), *block_shape(block))
 
 
-def _weights(array: ResponseArray, block: Block) -> NDArray[np.float64]:
-    """The weights of every pair of min_separation and weight_power, as the kernel wants them: class x unit x pair."""
-    separation = array.separation()
-    cuts = np.array(block["min_separation"], dtype=np.float64)[:, None, None]
-    powers = block["weight_power"]
-    weight_sets = len(cuts) * len(powers)
-    weights = np.zeros((*separation.shape, padded(weight_sets)))
-    for first, power in enumerate(powers):
-        of_cuts = pooling_weights(separation, min_separation=cuts, weight_power=power)
-        weights[..., first : weight_sets : len(powers)] = np.moveaxis(of_cuts, 0, 2)
-    return weights
-
-
-def padded(weight_sets: int) -> int:
-    """How many sets of weights to lay out for the kernel: loops of odd lengths are several times slower."""
-    return -(-weight_sets // LANES) * LANES if weight_sets > LANES // 2 else weight_sets
-
-
 def _tally(
     samples: SweepSamples,
     gates: NDArray[np.float64],
-    array: ResponseArray,
-    weights: NDArray[np.float64],
-    block: Block,
+    rules: PoolingRules,
     *,
-    by_prediction: bool,
-) -> NDArray[np.int32]:
-    """Samples below each gate: gate x rule x class x outcome, where the class is the predicted or the true one."""
+    net_wins: bool = True,
+    outcomes: bool = True,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Of the samples below each gate, net wins by true class and outcomes by predicted class, for ``sum_trusted``.
+
+    Trust needs net wins alone, which are faster to count than outcomes.
+    """
     from aftermax.sph import _sweep_kernels
 
-    powers, vetoes = (np.array(block[axis], dtype=np.float64) for axis in ("distance_power", "veto"))
     bins = np.searchsorted(gates, samples.certainty, side="right")
     below = np.argsort(bins, kind="stable")[: np.count_nonzero(bins < len(gates))]
-    weight_sets = len(block["min_separation"]) * len(block["weight_power"])
-    shape = (len(gates), len(powers), len(vetoes) + 1, weight_sets, weights.shape[0], OUTCOMES)
-    tally = np.zeros(shape, dtype=np.int32)
-    arrays = (array.center, array.left, array.right)
     chosen = (samples.logits[below], samples.codes[below], samples.softmax[below], bins[below])
-    _sweep_kernels.tally_predictions(*chosen, by_prediction, arrays, weights, powers, vetoes, tally)
-    np.cumsum(tally, axis=0, out=tally)
-    return np.ascontiguousarray(tally[:, :, :-1]).reshape(len(gates), -1, *shape[4:])
+    shape = (len(rules.powers), len(rules.veto_counts), samples.logits.shape[1], len(rules.weights))
+    net = np.zeros((len(gates) if net_wins else 0, *shape), dtype=np.int32)
+    by_outcome = np.zeros((len(gates) if outcomes else 0, *shape, OUTCOMES), dtype=np.int32)
+    _sweep_kernels.tally_predictions(*chosen, rules, net, by_outcome)
+    pairs = shape[0] * shape[1]
+    return (
+        np.cumsum(net, axis=0, out=net).reshape(len(net), pairs, *shape[2:]),
+        np.cumsum(by_outcome, axis=0, out=by_outcome).reshape(len(by_outcome), pairs, *shape[2:], OUTCOMES),
+    )

@@ -1,224 +1,159 @@
-"""The compiled inner loops of the sweep. Importing this module imports numba, so import it on first use only.
+"""The compiled loops of the sweep that count. Importing this module imports numba, so import it on first use only.
 
-Scores are summed as W^p M^p, with all sets of weights side by side in memory; ``_kernels.pooled_score`` sums (W M)^p.
-The two differ by rounding. Where two classes come closer than that, the latter decides, so that every prediction is the
-one that SPHClassifier gives.
+The axes of a pooling rule are p, its distance power, v, its veto, and a, its set of weights.
 """
 
 import numpy as np
 
 from aftermax._utils.compiled import compiled
-from aftermax.sph._kernels import ROUNDING, distance, sharpened
+from aftermax.sph._sweep_rules import BATCH
+from aftermax.sph._sweep_scores import (
+    is_usual,
+    largest_response,
+    nearest_classes,
+    nearest_exactly,
+    score_batch,
+    too_close,
+)
 
 SAME, WIN, LOSS = 0, 1, 2  # of a pooled sample: as right as softmax, right where it is wrong, the reverse
-
-# With such powers and distances, and sums above that, nothing overflows or underflows; the others are summed exactly.
-MIN_POWER, MAX_POWER = 0.5, 8.0
-MAX_DISTANCE = 1e12
-MIN_SUM = 1e-200
+LANES = 16  # sets of weights are compared side by side, and loops of odd lengths are several times slower
 
 
 @compiled
-def tally_predictions(logits, codes, softmax, bins, by_prediction, array, weights, powers, vetoes, tally):
-    """Predict every sample under every pooling rule, and count the outcomes.
+def tally_predictions(logits, codes, softmax, bins, rules, net_wins, outcomes):
+    """Predict every sample under every pooling rule, and count. A tally without bins is left out.
 
-    A rule is a power p, a veto v (a distance and a count of flags) and a set of weights a. ``weights`` are class x unit
-    x a, so that the innermost loops run over sets; those beyond the tally's are padding. The counts are in
-    ``tally[bin, p, v, a, class, outcome]``; the class is the predicted (``by_prediction``) or the true one. Samples
-    without a prediction are not counted.
-
-    Most vetoes change few predictions. So ``tally`` has one more v, the last, without any veto, and the others are
-    filled with the difference from that.
+    ``net_wins[bin, p, v, class, a]`` are wins less losses by true class, ``outcomes[bin, p, v, class, a, outcome]``
+    samples by predicted class. Samples without a prediction are not counted.
     """
-    n_classes, sets, unvetoed = logits.shape[1], tally.shape[3], vetoes.shape[0]
-    distances = np.empty((n_classes, n_classes))
-    vetoed = np.zeros((unvetoed + 1, n_classes), dtype=np.bool_)
-    strikes = np.empty((n_classes, unvetoed), dtype=np.int64)
-    struck = np.empty(n_classes, dtype=np.int64)
-    scores = np.empty((n_classes, weights.shape[2]))
-    free = np.empty(weights.shape[2], dtype=np.int64)
-    close = np.empty(weights.shape[2], dtype=np.bool_)
-    possible = can_be_predicted(weights)
-    farthest = largest_response(array)
-    raised_weights = raise_weights(weights, powers)
+    n_classes, n_powers, n_sets = logits.shape[1], rules.powers.shape[0], rules.weights.shape[0]
+    lanes = -(-n_sets // LANES) * LANES
+    columns = np.empty((n_classes, BATCH))
+    scores = np.full((BATCH, n_powers, n_classes, lanes), np.inf)
+    flags = np.empty((rules.thresholds.shape[0], n_classes, BATCH), dtype=np.int64)
+    two_least = np.empty((2, lanes))
+    free, vetoed = np.empty((n_powers, lanes), dtype=np.int64), np.empty((n_powers, lanes), dtype=np.int64)
+    everyone = np.arange(n_classes)
+    winners, left = np.empty(n_classes, dtype=np.int64), np.empty(n_classes, dtype=np.int64)
+    farthest = largest_response(rules)
     for n in range(logits.shape[0]):
-        measure(logits[n], array, vetoes, distances, vetoed, strikes, struck)
+        s = n % BATCH
+        if s == 0:
+            for other in range(BATCH):  # the last sample stands in for those that a batch lacks
+                columns[:, other] = logits[min(n + other, logits.shape[0] - 1)]
+            score_batch(columns, rules, scores, flags)
         too_far = max(-logits[n].min(), logits[n].max()) > farthest
-        softmax_right = softmax[n] == codes[n]
-        for p in range(powers.shape[0]):
-            exactly = too_far or powers[p] < MIN_POWER or powers[p] > MAX_POWER
-            if not exactly:
-                score_classes(distances, raised_weights[p], possible, powers[p], scores)
-                nearest_classes(scores, free, close)
-            counts = tally[bins[n], p]
-            for a in range(sets):
-                if exactly or close[a]:
-                    free[a] = nearest_exactly(distances, weights, a, powers[p], vetoed[unvetoed], possible)
-                count(counts[unvetoed, a], free[a], 1, codes[n], softmax_right, by_prediction)
-                for index in range(struck[free[a]] if free[a] >= 0 else 0):
-                    v = strikes[free[a], index]
-                    prediction = -2 if exactly else nearest_unvetoed(scores, a, vetoed[v])
-                    if prediction == -2:
-                        prediction = nearest_exactly(distances, weights, a, powers[p], vetoed[v], possible)
-                    count(counts[v, a], free[a], -1, codes[n], softmax_right, by_prediction)
-                    count(counts[v, a], prediction, 1, codes[n], softmax_right, by_prediction)
-    tally[:, :, :unvetoed] += tally[:, :, unvetoed:]
+        predict(logits[n], scores[s], rules, everyone, too_far, two_least, free)
+        n_winners = list_distinct(free[:, :n_sets], winners)
+        for v in range(rules.veto_counts.shape[0]):
+            predictions = free
+            # Where a veto spares every winner, they win under that veto too.
+            if is_any_vetoed(winners[:n_winners], rules, v, flags, s):
+                n_left = list_unvetoed(rules, v, flags, s, left)
+                predict(logits[n], scores[s], rules, left[:n_left], too_far, two_least, vetoed)
+                predictions = vetoed
+            for p in range(n_powers):
+                if net_wins.shape[0] > 0:
+                    add_net_wins(predictions[p], codes[n], softmax[n], net_wins[bins[n], p, v, codes[n]])
+                if outcomes.shape[0] > 0:
+                    count_outcomes(predictions[p], codes[n], softmax[n], outcomes[bins[n], p, v])
+
+
+# ---- the predictions of one sample -----------------------------------------------------------------------------------
 
 
 @compiled
-def count(counts, prediction, step, code, softmax_right, by_prediction):
-    """Count a sample's outcome, if it has a prediction."""
-    if prediction >= 0:
-        right = prediction == code
-        outcome = SAME if right == softmax_right else WIN if right else LOSS
-        counts[prediction if by_prediction else code, outcome] += step
+def predict(sample, scores, rules, classes, too_far, two_least, predictions):
+    """The nearest of some classes under every power and set of weights, -1 if none."""
+    best, second = two_least[0], two_least[1]
+    for p in range(rules.powers.shape[0]):
+        exactly = too_far or not is_usual(rules.powers[p])
+        nearest_classes(scores[p], classes, best, second, predictions[p])
+        for a in range(rules.weights.shape[0]):
+            if exactly or too_close(best[a], second[a]):
+                predictions[p, a] = nearest_exactly(sample, rules, classes, rules.powers[p], a)
 
 
 @compiled
-def sum_trusted(by_class, by_prediction, uncertain, min_gains, out):
+def list_distinct(predictions, classes):
+    """List the classes that are predicted, and return how many they are. Neighbours mostly agree: few are looked up."""
+    n_found = 0
+    for p in range(predictions.shape[0]):
+        previous = -1
+        for a in range(predictions.shape[1]):
+            if predictions[p, a] != previous:
+                previous = predictions[p, a]
+                known = previous < 0
+                for index in range(n_found):
+                    known |= classes[index] == previous
+                if not known:
+                    classes[n_found] = previous
+                    n_found += 1
+    return n_found
+
+
+@compiled
+def is_any_vetoed(classes, rules, v, flags, s):
+    """Whether veto v strikes out any of the classes."""
+    if rules.threshold_of[v] >= 0:
+        for i in classes:
+            if flags[rules.threshold_of[v], i, s] >= rules.veto_counts[v]:
+                return True
+    return False
+
+
+@compiled
+def list_unvetoed(rules, v, flags, s, classes):
+    """List the classes that veto v leaves, and return how many they are."""
+    n_left = 0
+    for i in range(flags.shape[1]):
+        if flags[rules.threshold_of[v], i, s] < rules.veto_counts[v]:
+            classes[n_left] = i
+            n_left += 1
+    return n_left
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def add_net_wins(predictions, code, softmax, net_wins):
+    """Add a win (1) or a loss (-1) for every set of weights with a prediction."""
+    for a in range(net_wins.shape[0]):
+        net_wins[a] += (predictions[a] == code) - (softmax == code) if predictions[a] >= 0 else 0
+
+
+@compiled
+def count_outcomes(predictions, code, softmax, outcomes):
+    """Count the outcome for the predicted class of every set of weights with a prediction."""
+    for a in range(outcomes.shape[1]):
+        if predictions[a] >= 0:
+            right = predictions[a] == code
+            outcome = SAME if right == (softmax == code) else WIN if right else LOSS
+            outcomes[predictions[a], a, outcome] += 1
+
+
+@compiled
+def sum_trusted(net_wins, outcomes, uncertain, min_gains, out):
     """Of every rule, gate and ``min_gain``: wins, losses and pooled samples of the trusted classes, and their number.
 
-    The tallies are gate x rule x class x outcome, summed up to each gate; ``uncertain`` is the number of samples
-    of each class below each gate, and ``out`` is 4 x gate x rule x gain.
+    The tallies are summed up to each gate, with p and v as one axis; ``uncertain`` is the number of samples of each
+    class below each gate, and ``out`` is 4 x gate x p and v x a x gain.
     """
-    for gate in range(by_class.shape[0]):
-        for rule in range(by_class.shape[1]):
-            for k in range(by_class.shape[2]):
+    for gate in range(net_wins.shape[0]):
+        for pv in range(net_wins.shape[1]):
+            for k in range(net_wins.shape[2]):
                 if uncertain[gate, k] == 0:
                     continue
-                # The same quotient as SPHClassifier's: a gain of exactly ``min_gain`` is not enough.
-                better = by_class[gate, rule, k, WIN] - by_class[gate, rule, k, LOSS]
-                gain = better / uncertain[gate, k]
-                for g in range(min_gains.shape[0]):
-                    if gain > min_gains[g]:
-                        out[0, gate, rule, g] += by_prediction[gate, rule, k, WIN]
-                        out[1, gate, rule, g] += by_prediction[gate, rule, k, LOSS]
-                        out[2, gate, rule, g] += by_prediction[gate, rule, k].sum()
-                        out[3, gate, rule, g] += 1
-
-
-@compiled
-def raise_weights(weights, powers):
-    """The weights to every power: p x class x unit x a."""
-    out = np.empty((powers.shape[0], *weights.shape))
-    for p in range(powers.shape[0]):
-        for i in range(weights.shape[0]):
-            for j in range(weights.shape[1]):
-                for a in range(weights.shape[2]):
-                    out[p, i, j, a] = sharpened(weights[i, j, a], powers[p])
-    return out
-
-
-@compiled
-def can_be_predicted(weights):
-    """Which classes have a weight at all, by set: class x a."""
-    out = np.zeros((weights.shape[0], weights.shape[2]), dtype=np.bool_)
-    for i in range(weights.shape[0]):
-        for j in range(weights.shape[1]):
-            for a in range(weights.shape[2]):
-                out[i, a] |= weights[i, j, a] > 0.0
-    return out
-
-
-@compiled
-def largest_response(array):
-    """Responses up to this size are no further than ``MAX_DISTANCE`` from any class."""
-    center, left, right = array
-    size, spread = 0.0, np.inf
-    for i in range(center.shape[0]):
-        for j in range(center.shape[0]):
-            if center[i, j] == center[i, j]:  # not a class without samples
-                size = max(size, abs(center[i, j]))
-                spread = min(spread, left[i, j], right[i, j])
-    return MAX_DISTANCE * spread - size
-
-
-@compiled
-def measure(sample, array, vetoes, distances, vetoed, strikes, struck):
-    """A sample's distances M from every class, and which vetoes strike out which classes.
-
-    Class i is struck by ``struck[i]`` vetoes, the first ones in ``strikes[i]``.
-    """
-    center, left, right = array
-    for i in range(sample.shape[0]):
-        for j in range(sample.shape[0]):
-            distances[i, j] = distance(sample[j], center[i, j], left[i, j], right[i, j])
-        struck[i] = 0
-        flags = 0
-        for v in range(vetoes.shape[0]):
-            if v == 0 or vetoes[v, 0] != vetoes[v - 1, 0]:
-                flags = 0
-                for j in range(sample.shape[0] if vetoes[v, 0] < np.inf else 0):
-                    flags += distances[i, j] >= vetoes[v, 0]
-            vetoed[v, i] = flags >= vetoes[v, 1]
-            if vetoed[v, i]:
-                strikes[i, struck[i]] = v
-                struck[i] += 1
-
-
-@compiled
-def score_classes(distances, raised_weights, possible, power, scores):
-    """Every class's pooled score under every set of weights; inf for a class that cannot be the prediction."""
-    for i in range(scores.shape[0]):
-        scores[i] = 0.0
-        for j in range(scores.shape[0]):
-            square = distances[i, j] * distances[i, j]
-            raised = square * square if power == 4.0 else sharpened(distances[i, j], power)
-            for a in range(scores.shape[1]):
-                scores[i, a] += raised_weights[i, j, a] * raised
-        for a in range(scores.shape[1]):
-            scores[i, a] = scores[i, a] if possible[i, a] else np.inf
-
-
-@compiled
-def nearest_classes(scores, predictions, close):
-    """For every set of weights the class with the least score, -1 if none, and whether another is too close to it."""
-    best = np.full(scores.shape[1], np.inf)
-    second = np.full(scores.shape[1], np.inf)
-    predictions[:] = -1
-    for i in range(scores.shape[0]):
-        for a in range(scores.shape[1]):
-            score = scores[i, a]
-            better = score < best[a]
-            loser = best[a] if better else score
-            second[a] = loser if loser < second[a] else second[a]
-            best[a] = score if better else best[a]
-            predictions[a] = i if better else predictions[a]
-    for a in range(scores.shape[1]):
-        close[a] = second[a] < np.inf and second[a] <= best[a] * ROUNDING + MIN_SUM
-
-
-@compiled
-def nearest_unvetoed(scores, a, vetoed):
-    """As ``nearest_classes`` for one set of weights, among the classes that are not vetoed; -2 if two are too close."""
-    prediction = -1
-    best = np.inf
-    second = np.inf
-    for i in range(scores.shape[0]):
-        if vetoed[i]:
-            continue
-        if scores[i, a] < best:
-            second = best
-            best = scores[i, a]
-            prediction = i
-        elif scores[i, a] < second:
-            second = scores[i, a]
-    return -2 if second < np.inf and second <= best * ROUNDING + MIN_SUM else prediction
-
-
-@compiled
-def nearest_exactly(distances, weights, a, power, vetoed, possible):
-    """The class with the least score, the first of equals, -1 if none; scores are summed as in ``pooled_score``."""
-    prediction = -1
-    best = np.inf
-    for i in range(distances.shape[0]):
-        if vetoed[i] or not possible[i, a]:
-            continue
-        total = 0.0
-        for j in range(distances.shape[0] if power > 0.0 else 0):
-            if weights[i, j, a] > 0.0:
-                total += sharpened(weights[i, j, a] * distances[i, j], power)
-        if prediction < 0 or total < best:
-            best = total
-            prediction = i
-    return prediction
+                for a in range(net_wins.shape[3]):
+                    # The same quotient as SPHClassifier's: a gain of exactly ``min_gain`` is not enough.
+                    gain = net_wins[gate, pv, k, a] / uncertain[gate, k]
+                    counts = outcomes[gate, pv, k, a]
+                    same, wins, losses = counts[SAME], counts[WIN], counts[LOSS]
+                    for g in range(min_gains.shape[0]):
+                        if gain > min_gains[g]:
+                            out[0, gate, pv, a, g] += wins
+                            out[1, gate, pv, a, g] += losses
+                            out[2, gate, pv, a, g] += same + wins + losses
+                            out[3, gate, pv, a, g] += 1

@@ -20,11 +20,12 @@ from aftermax._utils.labels import label_codes, warn_if_misaligned
 from aftermax._utils.paired_tests import relative_gain
 from aftermax._utils.progress import Progress
 from aftermax._utils.validation import as_logits, compute_ready
-from aftermax.sph._sweep_counts import COUNTS, OUTCOMES, SweepSamples, count_combinations, padded
+from aftermax.sph._sweep_counts import COUNTS, OUTCOMES, SweepSamples, count_combinations
+from aftermax.sph._sweep_rules import BATCH
 from aftermax.sph.grid import AXES, Block, Grid, block_shape, default_grid, grid_blocks, grid_columns
 
 MAX_COUNTERS = 2**22  # of a task, which has a few arrays of them, at four or eight bytes each
-MAX_WEIGHTS = 2**24  # of a task: how many numbers they may take, intermediate arrays included
+MAX_WEIGHTS = 2**24  # of a task: how many numbers they and a batch's scores may take, intermediate arrays included
 MAX_COMBINATIONS = 10**8  # the columns of more fill the memory of most machines
 
 
@@ -204,10 +205,11 @@ def _cut(task: Task, axis: str, pieces: int | None = None) -> Iterator[Task]:
 def _small_enough(task: Task, n_classes: int) -> Iterator[Task]:
     """The task, halved along its longest axis until its weights, its counters and its results fit into memory."""
     lengths = {axis: len(task.block[axis]) for axis in AXES}
-    gains, weight_sets = lengths["min_gain"], lengths["min_separation"] * lengths["weight_power"]
+    gains, powers = lengths["min_gain"], lengths["distance_power"]
+    sets = n_classes * lengths["min_separation"] * lengths["weight_power"]
     counters = task.indices.size // gains * max(n_classes * OUTCOMES, len(COUNTS) * gains)
     axes: tuple[str, ...] = ()
-    if n_classes**2 * padded(weight_sets) * (6 + lengths["distance_power"]) > MAX_WEIGHTS:
+    if sets * (n_classes * (6 + powers) + BATCH * powers) > MAX_WEIGHTS:
         axes = ("min_separation", "weight_power", "distance_power")
     elif counters > MAX_COUNTERS:
         axes = AXES

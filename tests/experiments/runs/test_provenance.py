@@ -59,11 +59,12 @@ def test_committed_results_say_which_commit_and_which_settings_made_them(folder)
     assert commit in provenance.sentence(folder)
 
 
-def test_the_sentence_names_the_commit_and_what_was_measured_again(tmp_path):
+def test_the_sentence_names_the_commit_and_what_was_added_or_measured_again(tmp_path):
     assert provenance.sentence(tmp_path) == ""
-    provenance.write(tmp_path, {"commit": "0123abc", "redone": [{"methods": ["svc"], "commit": "456def"}]})
+    later = {"added": [{"methods": ["knn"], "commit": None}], "redone": [{"methods": ["svc"], "commit": "456def"}]}
+    provenance.write(tmp_path, {"commit": "0123abc", **later})
     assert provenance.sentence(tmp_path) == (
-        "Measured with commit 0123abc; svc measured again with commit 456def. "
+        "Measured with commit 0123abc; knn added later; svc measured again with commit 456def. "
         "The settings, versions and processor are in [run.json](run.json).\n"
     )
     provenance.write(tmp_path, {"commit": None})

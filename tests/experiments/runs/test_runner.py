@@ -1,8 +1,8 @@
-"""The runner: what is kept is not measured again, and a run that was killed is resumed."""
+"""The runner: what is kept is not measured again, a run that was killed is resumed, and new methods are added."""
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -42,10 +42,9 @@ class Powers(Experiment[Number, Record]):
     record = Record
     seeds = "none"
     code = ("runs",)
-    methods = ("square", "cube")
 
-    def __init__(self, killed_at=None):
-        self.killed_at, self.measured = killed_at, []
+    def __init__(self, killed_at=None, methods=("square", "cube")):
+        self.killed_at, self.methods, self.measured = killed_at, methods, []
 
     def settings(self):
         return {"methods": list(self.methods)}
@@ -55,8 +54,12 @@ class Powers(Experiment[Number, Record]):
             raise KeyboardInterrupt
         self.measured.append((task.number, *methods))
         text = 'a "text", and\nmore'
-        exponents = {"square": 2, "cube": 3}
+        exponents = {"square": 2, "cube": 3, "fourth": 4}
         return [Record(task.number, name, task.number ** exponents[name] / 2, text, True) for name in methods]
+
+    def check_same(self, known, new):
+        if {record.text for record in known} != {record.text for record in new}:
+            raise ValueError(f"{known[0].number} is not what it was")
 
     def describe(self, records):
         return f"{records[0].number}: {', '.join(str(record.value) for record in records)}"
@@ -102,7 +105,8 @@ def test_a_run_is_not_resumed_if_settings_code_versions_or_processor_have_change
     Powers().run(TASKS[:1], path)
     made = json.loads((tmp_path / "run.json").read_text())
     for changes, message in [
-        ({"settings": {"methods": ["square"]}}, "methods was"),
+        ({"settings": {"methods": ["square", "fourth"]}}, "methods was"),
+        ({"settings": {"methods": ["cube", "square"]}}, "methods was"),
         ({"code": "another"}, "code was another"),
         ({"versions": made["versions"] | {"numpy": "1.0"}}, "numpy was 1.0"),
         ({"processor": "another"}, "processor was another"),
@@ -127,6 +131,101 @@ def test_the_methods_that_were_measured_again_are_recorded_with_their_code(tmp_p
     after = provenance.read(tmp_path)
     assert [(one["methods"], one["code"]) for one in after.pop("redone")] == [(["square"], "new")]
     assert after == before
+
+
+# ---- methods that are added ------------------------------------------------------------------------------------------
+
+MORE = ("square", "fourth", "cube")
+
+
+def codes_of(monkeypatch, code):
+    monkeypatch.setattr(provenance, "code_digest", lambda _: code)
+
+
+def test_a_new_method_is_measured_for_every_task_and_nothing_else_is(tmp_path, monkeypatch):
+    path = tmp_path / "powers.csv"
+    Powers().run(TASKS, path)
+    lines, before = path.read_text().split("\n3,")[0], provenance.read(tmp_path)
+    codes_of(monkeypatch, "new")
+    experiment = Powers(methods=MORE)
+    records = experiment.run(TASKS, path)
+    assert experiment.measured == [(3, "fourth"), (1, "fourth"), (2, "fourth")]
+    assert [(record.number, record.method) for record in records[:3]] == [(3, "square"), (3, "fourth"), (3, "cube")]
+    without = [record for record in read_records(Record, path) if record.method != "fourth"]
+    write_records(without, path)
+    assert path.read_text().startswith(lines)
+    after = provenance.read(tmp_path)
+    [added] = after.pop("added")
+    assert (added["methods"], added["code"], added["commit"]) == (["fourth"], "new", provenance.commit())
+    assert after == before | {"settings": {"methods": list(MORE)}}
+
+
+def test_adding_a_method_is_resumed_but_only_with_the_same_code(tmp_path, monkeypatch):
+    path = tmp_path / "powers.csv"
+    Powers().run(TASKS, path)
+    codes_of(monkeypatch, "new")
+    with pytest.raises(KeyboardInterrupt):
+        Powers(killed_at=2, methods=MORE).run(TASKS, path)
+    codes_of(monkeypatch, "newer")
+    with pytest.raises(ValueError, match=r"in another way \(code was new, is newer\)"):
+        Powers(methods=MORE).run(TASKS, path)
+    codes_of(monkeypatch, "new")
+    resumed = Powers(methods=MORE)
+    assert len(resumed.run(TASKS, path)) == 9
+    assert resumed.measured == [(2, "fourth")]
+    assert len(provenance.read(tmp_path)["added"]) == 1
+
+
+def test_adding_a_method_that_was_interrupted_can_be_done_again_with_newer_code(tmp_path, monkeypatch):
+    path = tmp_path / "powers.csv"
+    Powers().run(TASKS, path)
+    with pytest.raises(KeyboardInterrupt):
+        Powers(killed_at=2, methods=MORE).run(TASKS, path)
+    codes_of(monkeypatch, "newer")
+    experiment = Powers(methods=MORE)
+    experiment.run(TASKS, path, redo=["fourth"])
+    assert experiment.measured == [(3, "fourth"), (1, "fourth"), (2, "fourth")]
+    made = provenance.read(tmp_path)
+    assert [entry["code"] == "newer" for entry in (*made["added"], *made["redone"])] == [False, True]
+
+
+def test_new_tasks_need_the_code_of_the_methods_that_are_known(tmp_path, monkeypatch):
+    path = tmp_path / "powers.csv"
+    Powers().run(TASKS[:2], path)
+    codes_of(monkeypatch, "new")
+    with pytest.raises(ValueError, match=r"in another way \(code was .*, is new\)"):
+        Powers(methods=MORE).run(TASKS, path)
+    assert "added" not in provenance.read(tmp_path)
+    assert len(read_records(Record, path)) == 4
+
+
+def test_a_method_is_added_with_the_same_versions_only(tmp_path):
+    path = tmp_path / "powers.csv"
+    Powers().run(TASKS, path)
+    made = provenance.read(tmp_path)
+    provenance.write(tmp_path, made | {"versions": made["versions"] | {"numpy": "1.0"}})
+    with pytest.raises(ValueError, match=r"in another way \(numpy was 1.0"):
+        Powers(methods=MORE).run(TASKS, path)
+
+
+def test_where_some_methods_do_not_suit_some_tasks_none_is_added(tmp_path):
+    class Some(Powers):
+        every_method = False
+
+    path = tmp_path / "powers.csv"
+    Some().run(TASKS, path)
+    with pytest.raises(ValueError, match="methods was"):
+        Some(methods=MORE).run(TASKS, path)
+
+
+def test_what_cannot_stand_beside_the_known_records_is_not_kept(tmp_path):
+    path = tmp_path / "powers.csv"
+    Powers().run(TASKS, path)
+    known = [replace(record, text="another") if record.number == 1 else record for record in read_records(Record, path)]
+    write_records(known, path)
+    with pytest.raises(ValueError, match="1 is not what it was"):
+        Powers(methods=MORE).run(TASKS, path)
+    assert {record.number for record in read_records(Record, path) if record.method == "fourth"} == {3}
 
 
 def test_a_damaged_file_is_named(tmp_path):

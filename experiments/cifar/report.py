@@ -1,0 +1,190 @@
+"""Tables and text of the experiment on CIFAR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax import SPHClassifier
+from aftermax._utils.files import write_text
+from aftermax._utils.text import percent, signed, table
+from aftermax.data import SHIPPED, Scores
+from experiments.cifar import figures
+from experiments.cifar.certainty import Certainty, certainty_of, of_vmnist
+from experiments.cifar.claims import REDUCTIONS, findings, guesses
+from experiments.cifar.measure import Outcome
+from experiments.cifar.results import HONEST, Results, accuracies, gains
+from experiments.data.cifar10 import CLASSES
+from experiments.networks.cifar_networks import kept_path, load_samples
+from experiments.networks.cifar_recipes import DATA_SETS, NETWORKS, RUNS
+from experiments.paper import results as vmnist_results
+from experiments.paper.figures import responses_by_column, responses_by_row
+from experiments.paper.report import claims_table, verdicts
+from experiments.plotting import save
+from experiments.runs import provenance
+from experiments.runs.csv_records import read_records
+
+TEMPLATE = Path(__file__).with_suffix(".md")
+SHOWN = "cifar10-32"  # the network of Figures 1 and 2
+HEADINGS = {
+    "sph_best_on_test": "SPH, best on test (*looks at its labels: the paper's protocol*)",
+    "sph_chosen": "SPH, chosen honestly",
+    "auto": "**AutoHead**",
+    "auto_features": "AutoHead with features",
+    "sms": "probmetrics' sms",
+}
+VMNIST_METHODS = {"sph_best_on_test": "sph_best_on_test", "sph_chosen": "sph_chosen", "auto": "auto_head"}
+
+
+def write(outcomes: Sequence[Outcome], kept: Path, vmnist: Path, out: Path) -> str:
+    """Write tables, figures and the report to ``out``; the tables as text.
+
+    ``kept`` has the networks' scores, ``vmnist`` the outcomes of the main experiment, for comparison.
+    """
+    results = Results(outcomes)
+    whole = results.has("training")
+    tables = {"networks": networks_table(results), "summary": summary_table(results)}
+    save(figures.reductions(results), out / "reductions")
+    if whole:
+        shown, others = certainties(kept), [of_vmnist(size) for size in SHIPPED]
+        found = findings(results, vmnist_gains(vmnist))
+        why = guesses(results, shown, others)
+        tables |= {
+            "findings": f"{claims_table(found)}\n{verdicts(found)}",
+            "guesses": f"{claims_table(why)}\n{verdicts(why)}",
+            "temperatures": temperature_table(results),
+        }
+        draw_explanations(results, [*shown, others[1]], kept, out)
+        write_text(out / "report.md", report(results, tables, provenance.sentence(out)))
+    for name, text in tables.items():
+        write_text(out / f"{name}.md", text)
+    return "\n".join(tables.values())
+
+
+def report(results: Results, tables: dict[str, str], made_by: str) -> str:
+    """The whole report."""
+    return TEMPLATE.read_text().format(
+        quick="",
+        networks=len(results.of("softmax")) + len(RUNS),
+        published=len({(o.network, o.data) for o in results.of("softmax", "published")}),
+        made_by=made_by,
+        findings=tables["findings"],
+        networks_table=tables["networks"],
+        harm=harm(results),
+        guesses=tables["guesses"],
+        temperatures=tables["temperatures"],
+        shown=SHOWN,
+    )
+
+
+def draw_explanations(results: Results, shown: Sequence[Certainty], kept: Path, out: Path) -> None:
+    """Write the figures that test the paper's guesses, and Figures 1 and 2."""
+    save(figures.certainties(shown), out / "certainty")
+    save(figures.classes(results), out / "classes")
+    save(figures.training(results), out / "training")
+    save(figures.shift(results), out / "shift")
+    scores = named_scores(kept)
+    head = SPHClassifier(classes=np.array(CLASSES)).fit(scores.val_logits, scores.val_labels)
+    save(responses_by_column(head), out / "figure1")
+    save(responses_by_row(head, scores), out / "figure2")
+
+
+def named_scores(kept: Path) -> Scores:
+    """The scores of the network of Figures 1 and 2, with CIFAR-10's class names as labels."""
+    validation, test = load_samples(kept_path(SHOWN, kept))
+    names = np.array(CLASSES)
+    return Scores(validation.logits, names[validation.labels], test.logits, names[test.labels])
+
+
+def certainties(kept: Path) -> list[Certainty]:
+    """The weakest and the strongest network on CIFAR-10, the strongest on CIFAR-100, and the overfitted one."""
+    last = RUNS["run-convolutional"].checkpoints[-1]
+    paths = {
+        "CIFAR-10, weakest": kept_path("cifar10-8", kept),
+        "CIFAR-10, strongest": kept_path("cifar10-48", kept),
+        "CIFAR-100, strongest": kept_path("cifar100-48", kept),
+        "CIFAR-10, overfitted": kept_path("run-convolutional", kept, epochs=last),
+    }
+    return [certainty_of(name, load_samples(path)[1]) for name, path in paths.items()]
+
+
+def vmnist_gains(path: Path) -> dict[str, NDArray[np.float64]]:
+    """The mean gains on vMNIST by size, of each method that was measured there."""
+    found = vmnist_results.Results(read_records(vmnist_results.Outcome, path))
+    return {ours: found.gains(theirs) for ours, theirs in VMNIST_METHODS.items() if found.of(theirs)}
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def networks_table(results: Results) -> str:
+    """A line for each network, a column for each method."""
+    rows = []
+    for part in ("networks", "published"):
+        for softmax in results.of("softmax", part):
+            cells = [DATA_SETS[softmax.data], softmax.network, percent(softmax.softmax_accuracy)]
+            for method in HEADINGS:
+                found = results.of(method, part, softmax.data, network=softmax.network)
+                cell = (
+                    signed(found[0].gain) + (" (significantly worse)" if found[0].significantly_worse else "")
+                    if found
+                    else "-"
+                )
+                cells.append(f"**{cell}**" if method == "auto" else cell)
+            rows.append(cells)
+    return table(["data", "network", "softmax's accuracy", *HEADINGS.values()], rows, texts=2)
+
+
+def summary_table(results: Results) -> str:
+    """A line for each data set: our networks' range."""
+    rows = []
+    for data, title in DATA_SETS.items():
+        ours = results.of("softmax", data=data)
+        if not ours:
+            continue
+        low, high = REDUCTIONS[data]
+        cells = [title, f"{accuracies(ours).min():.0f} to {accuracies(ours).max():.0f} %", f"{low:g} to {high:g} %"]
+        for method in list(HEADINGS)[:4]:
+            found = gains(results.of(method, data=data))
+            cell = f"{found.min():+.1f} to {found.max():+.1f} %".replace("-0.0", "+0.0")
+            cells.append(f"**{cell}**" if method == "auto" else cell)
+        rows.append(cells)
+    heads = ["data", "our networks' accuracy", "the paper: SPH, best on test", *list(HEADINGS.values())[:4]]
+    return table(heads, rows, texts=1)
+
+
+def temperature_table(results: Results) -> str:
+    """SPH's gain at each temperature."""
+    rows = []
+    for name, recipe in NETWORKS.items():
+        if recipe.data != "cifar10":
+            continue
+        cells = [name]
+        for method in ("sph_best_on_test", "sph_chosen"):
+            clean = results.of(method, network=name)
+            cells += [signed(o.gain) for o in clean]
+            cells += [
+                signed(o.gain)
+                for variant in ("0.5", "2", "fitted")
+                for o in results.of(method, "temperature", network=name, variant=variant)
+            ]
+        rows.append(cells)
+    heads = [
+        f"{title}: {temperature}"
+        for title in ("best on test (*by its labels*)", "chosen honestly")
+        for temperature in ("as it is", "T = 0.5", "T = 2", "fitted")
+    ]
+    return table(["network", *heads], rows, texts=1)
+
+
+def harm(results: Results) -> str:
+    """Where an honest method is significantly worse than softmax, and in how many cases that was tested."""
+    worse = results.significantly_worse()
+    tested = sum(outcome.method in HONEST for outcome in results.outcomes)
+    if not worse:
+        return f"None of the {tested} honest results here is significantly worse than softmax (McNemar, p < 0.05).\n"
+    names = "; ".join(f"{o.part} {o.data} {o.network} {o.variant} {o.method}: {signed(o.gain)}" for o in worse)
+    return f"Of the {tested} honest results here, {len(worse)} are significantly worse than softmax: {names}.\n"
