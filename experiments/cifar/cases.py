@@ -1,9 +1,10 @@
-"""The cases of the experiment on CIFAR: a network, in one of six parts of the experiment.
+"""The cases of the experiment on CIFAR: a network, in one of seven parts of the experiment.
 
 - ``networks``: our networks, as they are; ``published``: those of score files, as they are.
 - ``temperature``: the logits divided by a temperature, which unbunches softmax's scores near 1 or bunches them more.
 - ``classes``: some of CIFAR-100's classes only, with the same network; the smaller sets are within the larger ones.
 - ``training``: checkpoints of two runs, a convolutional and a dense network.
+- ``samples``: a convolutional and a dense network trained on few and on many images.
 - ``shift``: our strongest networks on corrupted images.
 """
 
@@ -22,7 +23,7 @@ from aftermax.data import load_scores
 from aftermax.sph.pooled_temperature import fit_temperature
 from experiments.benchmark import trials
 from experiments.networks.cifar_networks import SHIFTED, SHIFTS, STRENGTH, kept_path, load_samples
-from experiments.networks.cifar_recipes import CLASSES, NETWORKS, RUNS
+from experiments.networks.cifar_recipes import CLASSES, CONVOLUTIONAL, DENSE, NETWORKS, RUNS
 from experiments.networks.samples import Samples
 
 QUICK_NETWORKS = ("cifar10-8", "cifar10-16")
@@ -66,6 +67,7 @@ def cases(kept: Path, published: Path | None = None, quick: bool = False) -> lis
         *temperature_cases(kept),
         *class_cases(kept),
         *training_cases(kept),
+        *sample_cases(kept),
         *shift_cases(kept),
     ]
 
@@ -184,6 +186,14 @@ def training_cases(kept: Path) -> list[Case]:
         for name, recipe in RUNS.items()
         for epochs in recipe.checkpoints
         for path in [kept_path(name, kept, epochs=epochs)]
+    ]
+
+
+def sample_cases(kept: Path) -> list[Case]:
+    """Networks trained on few and on many images."""
+    return [
+        Case("samples", recipe.data, name, str(recipe.samples), 0, HEADS, partial(load_samples, kept_path(name, kept)))
+        for name, recipe in (CONVOLUTIONAL | DENSE).items()
     ]
 
 

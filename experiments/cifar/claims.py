@@ -13,17 +13,19 @@ from experiments.cifar.measure import Outcome
 from experiments.cifar.results import Results, accuracies, gains
 from experiments.networks.cifar_recipes import DATA_SETS
 from experiments.paper.claims import Claim, Measured
+from experiments.paper.results import Results as VmnistResults
 
 ACCURACIES = {"cifar10": (59, 89), "cifar20": (51, 71), "cifar100": (40, 60)}  # of the paper's networks, per cent
 REDUCTIONS = {"cifar10": (1.0, 2.6), "cifar20": (0.0, 1.4), "cifar100": (0.0, 0.13)}
+VMNIST_NAMES = {"sph_best_on_test": "sph_best_on_test", "sph_chosen": "sph_chosen", "auto": "auto_head"}
 METHODS = ("sph_best_on_test", "sph_chosen", "auto")
 NEAR = 5.0  # points of accuracy by which our networks may differ from the paper's
 MARGIN = 1.0  # points by which a reduction may be outside of the paper's range
 SAME = 1.0  # points of reduction that are no difference
 
 
-def findings(results: Results, vmnist: dict[str, NDArray[np.float64]]) -> list[Claim]:
-    """The paper's findings. ``vmnist`` has the mean gains by size, in per cent, of each method on vMNIST."""
+def findings(results: Results, vmnist: VmnistResults) -> list[Claim]:
+    """The paper's findings; on vMNIST, too, for comparison."""
     everything = []
     for data, title in DATA_SETS.items():
         paper = "{} to {} %".format(*ACCURACIES[data])
@@ -52,6 +54,7 @@ def guesses(results: Results, shown: Sequence[Certainty], vmnist: Sequence[Certa
         ),
         _of_each("longer training: less to gain", "implied", lambda m: _longer(results, m)),
         _of_each("the further D separates the classes, the less to gain", "implied", lambda m: _separated(results, m)),
+        _of_each("fewer training samples: more to gain", "(on vMNIST only)", lambda m: _few(results, m)),
         _of_each("under shift the gain returns", "(not in the paper)", lambda m: _shifted(results, m)),
     ]
 
@@ -85,11 +88,12 @@ def _reduction(results: Results, data: str, method: str) -> Measured:
     return _range(found), bool(found.min() >= low - MARGIN and found.max() <= high + MARGIN)
 
 
-def _less(results: Results, vmnist: dict[str, NDArray[np.float64]], method: str) -> Measured:
+def _less(results: Results, vmnist: VmnistResults, method: str) -> Measured:
     """Holds if the mean over our networks is less than half of the mean over vMNIST's sizes."""
-    found, other = gains(results.of(method)), vmnist.get(method)
-    if other is None or not len(found):
+    found, theirs = gains(results.of(method)), VMNIST_NAMES[method]
+    if not len(found) or not vmnist.of(theirs):
         return "not measured", None
+    other = vmnist.gains(theirs)
     return f"mean {found.mean():+.1f} %, vMNIST {other.mean():+.1f} %", bool(found.mean() < other.mean() / 2)
 
 
@@ -175,6 +179,19 @@ def _longer(results: Results, method: str) -> Measured:
 def _separated(results: Results, method: str) -> Measured:
     found = results.of(method, "training")
     return _rank(found, [o.separation for o in found], "separation of D")
+
+
+def _few(results: Results, method: str) -> Measured:
+    """Holds if both kinds of networks gain over a point more with the fewest training samples than with the most."""
+    texts, holds = [], []
+    for kind in ("convolutional", "dense"):
+        found = [o for o in results.of(method, "samples") if o.network.startswith(kind)]
+        if len(found) < 2:
+            return "not measured", None
+        fewest, most = (ends(found, key=lambda o: int(o.variant)) for ends in (min, max))
+        texts.append(f"{kind} {100 * fewest.gain:+.1f} % ({int(fewest.variant):,}) to {100 * most.gain:+.1f} %")
+        holds.append(100 * fewest.gain > 100 * most.gain + SAME)
+    return "; ".join(texts), all(holds)
 
 
 def _shifted(results: Results, method: str) -> Measured:

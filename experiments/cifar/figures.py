@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.cifar.certainty import BINS, Certainty
-from experiments.cifar.claims import REDUCTIONS
+from experiments.cifar.claims import METHODS, REDUCTIONS, VMNIST_NAMES
 from experiments.cifar.measure import Outcome
 from experiments.cifar.results import Results, accuracies, gains
-from experiments.networks.cifar_recipes import DATA_SETS, RUNS
+from experiments.networks.cifar_recipes import CONVOLUTIONAL, DATA_SETS, DENSE, RUNS
 from experiments.paper.figures import STYLES as PAPER_STYLES
-from experiments.plotting import BAND, RULE, Style, hide_frame, new_figure
+from experiments.paper.results import Results as VmnistResults
+from experiments.plotting import BAND, RULE, Style, hide_frame, log_samples_axis, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,10 @@ STYLES = {
     "auto_features": Style("AutoHead with features, chosen honestly", "o", "-.", "#2e7d4f", "white"),
 }
 ERRORS = "fewer test errors than softmax, %"
+SAMPLES = {
+    "CIFAR-10, convolutional; 5,000 labelled samples": CONVOLUTIONAL,
+    "CIFAR-10, dense; 5,000 labelled samples": DENSE,
+}
 RUN_TITLES = {"run-convolutional": "convolutional", "run-dense": "dense"}
 
 
@@ -60,14 +65,14 @@ def certainties(shown: Sequence[Certainty]) -> Figure:
     for axes, certainty in zip(panels, shown, strict=True):
         axes.bar(middles, 100 * certainty.shares, width=0.9 / BINS, color="#c9d6e8", label="samples")
         axes.plot(middles, 100 * certainty.error_rates, "D-", color="#b03a2e", markersize=4, label="wrong among them")
-        axes.set_title(f"{certainty.name}\n{100 * certainty.accuracy:.0f} % right", fontsize="small")
-        text = f"AUROC {certainty.order:.2f}\n{100 * certainty.bunched_wrong:.0f} % of errors\nabove 0.9"
-        axes.text(0.04, 0.97, text, transform=axes.transAxes, va="top", fontsize="x-small")
+        wrong, order = f"{100 * certainty.bunched_wrong:.0f} % of errors above 0.9", f"AUROC {certainty.order:.2f}"
+        title = f"{certainty.name}: {100 * certainty.accuracy:.0f} %\n{wrong}; {order}"
+        axes.set_title(title, fontsize="x-small")
         axes.set_ylim(0, 100)
         axes.set_xlim(0, 1)
         axes.tick_params(labelsize="small")
+        axes.set_xlabel("certainty", fontsize="small")
         hide_frame(axes)
-    figure.supxlabel("certainty: softmax's largest score", fontsize="medium")
     panels[0].set_ylabel("per cent")
     legend(figure, panels[0])
     return figure
@@ -78,7 +83,7 @@ def classes(results: Results) -> Figure:
     figure = new_figure(6.4, 4.2)
     axes = figure.subplots()
     axes.axhline(0.0, color=RULE, linewidth=0.8)
-    for method in ("sph_best_on_test", "sph_chosen", "auto"):
+    for method in METHODS:
         found = [*results.of(method, "classes"), *results.of(method, network="cifar100-48")]
         counts = sorted({o.classes for o in found})
         groups = [gains([o for o in found if o.classes == count]) for count in counts]
@@ -115,7 +120,7 @@ def training(results: Results) -> Figure:
     for row, name in zip(rows, RUNS, strict=True):
         for axes, (label, value) in zip(row, across, strict=True):
             axes.axhline(0.0, color=RULE, linewidth=0.8)
-            for method in ("sph_best_on_test", "sph_chosen", "auto"):
+            for method in METHODS:
                 found = sorted(results.of(method, "training", network=name), key=value)
                 axes.plot([value(o) for o in found], gains(found), **STYLES[method].options, label=STYLES[method].label)
             axes.set_xlabel(label)
@@ -127,6 +132,29 @@ def training(results: Results) -> Figure:
     return figure
 
 
+def samples(results: Results, vmnist: VmnistResults) -> Figure:
+    """The other difference from vMNIST: the number of training samples, for both data sets."""
+    figure = new_figure(10.5, 4.2)
+    panels = figure.subplots(1, 3, sharey=True)
+    for axes, (title, names) in zip(panels, SAMPLES.items(), strict=False):
+        for method in METHODS:
+            found = [o for o in results.of(method, "samples") if o.network in names]
+            axes.plot([int(o.variant) for o in found], gains(found), **STYLES[method].options)
+        axes.set_title(title, fontsize="medium")
+    for method in METHODS:
+        style, theirs = STYLES[method], VMNIST_NAMES[method]
+        if vmnist.of(theirs):
+            panels[-1].plot(vmnist.sizes, vmnist.gains(theirs), **style.options, label=style.label)
+    panels[-1].set_title("MNIST, dense; 4,000 labelled samples", fontsize="medium")
+    for axes in panels:
+        axes.axhline(0.0, color=RULE, linewidth=0.8)
+        log_samples_axis(axes)
+        hide_frame(axes)
+    panels[0].set_ylabel(ERRORS)
+    legend(figure, panels[-1])
+    return figure
+
+
 def shift(results: Results) -> Figure:
     """The way out: the same networks without and under shift."""
     found = results.of("softmax", "shift")
@@ -134,7 +162,7 @@ def shift(results: Results) -> Figure:
     figure = new_figure(8.6, 1.6 + 0.34 * len(found))
     axes = figure.subplots()
     axes.axvline(0.0, color=RULE, linewidth=0.8)
-    for method in ("sph_best_on_test", "sph_chosen", "auto"):
+    for method in METHODS:
         style = STYLES[method]
         clean = {
             (o.data, o.network): 100 * o.gain for part in ("networks", "published") for o in results.of(method, part)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aftermax import SPHClassifier
 from aftermax._utils.files import write_text
@@ -19,10 +18,11 @@ from experiments.cifar.measure import Outcome
 from experiments.cifar.results import HONEST, Results, accuracies, gains
 from experiments.data.cifar10 import CLASSES
 from experiments.networks.cifar_networks import kept_path, load_samples
-from experiments.networks.cifar_recipes import DATA_SETS, NETWORKS, RUNS
-from experiments.paper import results as vmnist_results
+from experiments.networks.cifar_recipes import DATA_SETS, EVERYTHING, NETWORKS, RUNS
 from experiments.paper.figures import responses_by_column, responses_by_row
 from experiments.paper.report import claims_table, verdicts
+from experiments.paper.results import Outcome as VmnistOutcome
+from experiments.paper.results import Results as VmnistResults
 from experiments.plotting import save
 from experiments.runs import provenance
 from experiments.runs.csv_records import read_records
@@ -36,7 +36,6 @@ HEADINGS = {
     "auto_features": "AutoHead with features",
     "sms": "probmetrics' sms",
 }
-VMNIST_METHODS = {"sph_best_on_test": "sph_best_on_test", "sph_chosen": "sph_chosen", "auto": "auto_head"}
 
 
 def write(outcomes: Sequence[Outcome], kept: Path, vmnist: Path, out: Path) -> str:
@@ -50,14 +49,16 @@ def write(outcomes: Sequence[Outcome], kept: Path, vmnist: Path, out: Path) -> s
     save(figures.reductions(results), out / "reductions")
     if whole:
         shown, others = certainties(kept), [of_vmnist(size) for size in SHIPPED]
-        found = findings(results, vmnist_gains(vmnist))
+        of_vmnist_networks = VmnistResults(read_records(VmnistOutcome, vmnist))
+        found = findings(results, of_vmnist_networks)
         why = guesses(results, shown, others)
         tables |= {
             "findings": f"{claims_table(found)}\n{verdicts(found)}",
             "guesses": f"{claims_table(why)}\n{verdicts(why)}",
             "temperatures": temperature_table(results),
         }
-        draw_explanations(results, [*shown, others[1]], kept, out)
+        draw_explanations(results, of_vmnist_networks, [*shown, others[1]], out)
+        draw_response_arrays(kept, out)
         write_text(out / "report.md", report(results, tables, provenance.sentence(out)))
     for name, text in tables.items():
         write_text(out / f"{name}.md", text)
@@ -68,7 +69,7 @@ def report(results: Results, tables: dict[str, str], made_by: str) -> str:
     """The whole report."""
     return TEMPLATE.read_text().format(
         quick="",
-        networks=len(results.of("softmax")) + len(RUNS),
+        networks=len(EVERYTHING),
         published=len({(o.network, o.data) for o in results.of("softmax", "published")}),
         made_by=made_by,
         findings=tables["findings"],
@@ -80,12 +81,17 @@ def report(results: Results, tables: dict[str, str], made_by: str) -> str:
     )
 
 
-def draw_explanations(results: Results, shown: Sequence[Certainty], kept: Path, out: Path) -> None:
-    """Write the figures that test the paper's guesses, and Figures 1 and 2."""
+def draw_explanations(results: Results, vmnist: VmnistResults, shown: Sequence[Certainty], out: Path) -> None:
+    """Write the figures that test the paper's guesses."""
     save(figures.certainties(shown), out / "certainty")
     save(figures.classes(results), out / "classes")
     save(figures.training(results), out / "training")
+    save(figures.samples(results, vmnist), out / "samples")
     save(figures.shift(results), out / "shift")
+
+
+def draw_response_arrays(kept: Path, out: Path) -> None:
+    """Write Figures 1 and 2."""
     scores = named_scores(kept)
     head = SPHClassifier(classes=np.array(CLASSES)).fit(scores.val_logits, scores.val_labels)
     save(responses_by_column(head), out / "figure1")
@@ -109,12 +115,6 @@ def certainties(kept: Path) -> list[Certainty]:
         "CIFAR-10, overfitted": kept_path("run-convolutional", kept, epochs=last),
     }
     return [certainty_of(name, load_samples(path)[1]) for name, path in paths.items()]
-
-
-def vmnist_gains(path: Path) -> dict[str, NDArray[np.float64]]:
-    """The mean gains on vMNIST by size, of each method that was measured there."""
-    found = vmnist_results.Results(read_records(vmnist_results.Outcome, path))
-    return {ours: found.gains(theirs) for ours, theirs in VMNIST_METHODS.items() if found.of(theirs)}
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

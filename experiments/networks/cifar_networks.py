@@ -156,14 +156,14 @@ def _train_and_keep(name: str, recipe: CifarRecipe, cifar: Cifar, kept: Path, bu
     from experiments.networks import cifar_training
 
     data = cifar.images(recipe.data)
-    report = partial(_report, name, recipe)
+    used = slice(recipe.samples or None)
     network = cifar_training.train(
         recipe,
-        data.train_images,
-        data.train_labels,
+        data.train_images[used],
+        data.train_labels[used],
         build / f"{name}-{recipe.digest}.pt",
         partial(_keep_checkpoint, name, data, kept),
-        report,
+        partial(_report, name, recipe),
     )
     if recipe.checkpoints:
         return

@@ -133,7 +133,7 @@ def _inset(axes: Axes, results: Results, strong: NDArray[np.bool_]) -> None:
     inset.set_xticks(sizes)
     inset.spines[:].set_visible(True)
     inset.tick_params(labelsize="x-small")
-    axes.indicate_inset_zoom(inset, edgecolor="#777777")
+    axes.indicate_inset_zoom(inset, edgecolor="#777777", zorder=0)  # behind the points that its lines cross
 
 
 def _reductions(axes: Axes, results: Results) -> None:

@@ -89,7 +89,8 @@ def test_an_unknown_recipe_or_method_is_refused_with_a_list_of_those_that_exist(
     done = run("vmnist", "--recipe", "cake", "--out", tmp_path)
     assert done.returncode == 2
     assert "'cake' is not a recipe: choose from adam, rmsprop" in " ".join(done.stderr.split())
-    assert "--redo cake is not a method: choose from softmax, sph" in refused("money", "--redo", "cake")
+    for command in ("vmnist", "money"):
+        assert "--redo cake is not a method: choose from softmax, sph" in refused(command, "--redo", "cake")
 
 
 # ---- whole runs ------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import replace
 from experiments.cifar.cases import ALL, HEADS, ON_SHIFT, SPH, SUBSETS, TEMPERATURES
 from experiments.cifar.measure import Outcome
 from experiments.networks.cifar_networks import SHIFTED, SHIFTS
-from experiments.networks.cifar_recipes import CLASSES, NETWORKS, RUNS
+from experiments.networks.cifar_recipes import CLASSES, CONVOLUTIONAL, DENSE, NETWORKS, RUNS
 
 ONE = Outcome(
     part="networks",
@@ -53,6 +53,9 @@ def made_outcomes():
         for step, epochs in enumerate(recipe.checkpoints):
             common = {"part": "training", "network": name, "variant": f"{epochs:g}", "separation": 1.0 + step}
             found += [outcome(m, 0.2 - step / 50, softmax_accuracy=0.4 + step / 50, **common) for m in HEADS]
+    for name, recipe in (CONVOLUTIONAL | DENSE).items():
+        common = {"part": "samples", "network": name, "variant": str(recipe.samples)}
+        found += [outcome(m, 50 / recipe.samples if m != "softmax" else 0.0, **common) for m in HEADS]
     for name in SHIFTED:
         for shift in SHIFTS:
             common = {"part": "shift", "data": NETWORKS[name].data, "network": name, "variant": f"{shift} 2"}

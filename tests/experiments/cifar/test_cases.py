@@ -101,6 +101,6 @@ def test_every_case_is_there_once_and_knows_its_methods(published, tmp_path):
     found = cases(tmp_path, published)
     assert len({case.key for case in found}) == len(found)
     parts = {case.part for case in found}
-    assert parts == {"networks", "published", "temperature", "classes", "training", "shift"}
+    assert parts == {"networks", "published", "temperature", "classes", "training", "samples", "shift"}
     assert all(case.methods[0] == "softmax" for case in found)
     assert {case.network for case in cases(tmp_path, quick=True)} == {"cifar10-8", "cifar10-16"}

@@ -8,8 +8,9 @@ from experiments.cifar.claims import findings, guesses
 from experiments.cifar.results import Results
 from experiments.networks.samples import Samples
 from helpers.cifar_outcomes import made_outcomes, outcome
+from helpers.outcomes import vmnist_results
 
-VMNIST = {"sph_best_on_test": np.array([20.0, 10.0]), "sph_chosen": np.array([17.0, 0.0]), "auto": np.array([50.0])}
+VMNIST = vmnist_results(ceiling=(0.2, 0.15, 0.1), honest=(0.17, 0.0, 0.0))
 
 
 @pytest.fixture
@@ -51,6 +52,7 @@ def test_guesses_of_made_outcomes(certainty):
     dense = found["depth: a dense network of the same accuracy has more to gain"]
     assert dense.verdict == "no"
     assert "over 9 pairs" in dense.theirs[0]
+    assert found["fewer training samples: more to gain"].verdict == "yes"
     assert found["under shift the gain returns"].verdict == "yes"
 
 

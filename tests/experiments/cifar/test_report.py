@@ -32,7 +32,7 @@ def test_the_whole_report_is_written(kept, tmp_path):
     text = report.write(made_outcomes(), kept, tmp_path / "no vmnist.csv", tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"report.md", "networks.md", "summary.md", "findings.md", "guesses.md", "temperatures.md"} <= names
-    figures = ("reductions", "certainty", "classes", "training", "shift", "figure1", "figure2")
+    figures = ("reductions", "certainty", "classes", "training", "samples", "shift", "figure1", "figure2")
     assert {f"{name}.{kind}" for name in figures for kind in ("png", "pdf")} <= names
     written = (tmp_path / "out" / "report.md").read_text()
     assert "{" not in written

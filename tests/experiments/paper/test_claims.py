@@ -60,6 +60,18 @@ def test_a_reduction_beyond_the_papers_range_does_not_hold_either():
     assert "23 % in the abstract" in found["mean reduction of the error"].paper
 
 
+def test_auto_head_stands_beside_the_verdict_on_sph_and_may_be_above_the_papers_range():
+    gains = {"ceiling": (0.2, 0.1, 0.07), "honest": (0.1, 0.0, 0.0)}
+    strong = claims_by_name(vmnist_results(**gains, auto=(0.6, 0.3, 0.1)))
+    weak = claims_by_name(vmnist_results(**gains, auto=(0.6, 0.3, 0.01)))
+    reduction = "mean reduction of the error"
+    assert (strong[reduction].auto, weak[reduction].auto) == (("10.0 to 60.0 %", True), ("1.0 to 60.0 %", False))
+    waste = "virtual training samples, and waste"
+    assert (strong[waste].auto[1], weak[waste].auto[1]) == (True, False)
+    assert strong[waste].verdict == weak[waste].verdict
+    assert strong["inserted layer (linear)"].auto is None
+
+
 def test_a_layer_that_gains_at_one_size_is_a_gain():
     outcomes = vmnist_results(ceiling=(0.2, 0.1, 0.07), honest=(0.1, 0.0, 0.0)).outcomes
     gains = [replace(o, gain=0.05) if (o.method, o.trained_on) == ("inserted_relu", 1_000) else o for o in outcomes]

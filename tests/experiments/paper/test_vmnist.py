@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from aftermax import SPHClassifier
+from aftermax import AutoHead, SPHClassifier
 from experiments.networks.mnist_networks import Case, cases, draw_samples, seed_of, train_network
 from experiments.paper import figures, report
-from experiments.paper.claims import PROTOCOLS, claims
+from experiments.paper.claims import COMPARED, claims, wastes_of
 from experiments.paper.methods import METHODS
 from experiments.paper.results import Outcome, Results
 from experiments.paper.vmnist import VmnistExperiment
-from experiments.paper.wasted_samples import wasted_samples
 from experiments.plotting import save
+from experiments.runs import provenance
 from experiments.runs.csv_records import read_records, write_records
-from experiments.runs.provenance import sentence
 from helpers.made_digits import noisy_digits
 from helpers.outcomes import claims_by_name, vmnist_results
 from helpers.samples import ROOT
@@ -68,6 +67,15 @@ def test_the_recorded_hyperparameters_are_those_that_gave_the_recorded_accuracy(
             scores = experiment.scores(outcome)
             head = SPHClassifier(**json.loads(outcome.settings)).fit(scores.val_logits, scores.val_labels)
             assert head.score(scores.test_logits, scores.test_labels) == outcome.accuracy
+
+
+def test_auto_head_is_fitted_on_the_validation_samples_and_its_choice_is_recorded(small):
+    experiment, results, _ = small
+    outcome = results.of("auto_head")[0]
+    scores = experiment.scores(outcome)
+    head = AutoHead(progress=False).fit(scores.val_logits, scores.val_labels)
+    assert head.score(scores.test_logits, scores.test_labels) == outcome.accuracy
+    assert json.loads(outcome.settings) == {"chosen": head.chosen_}
 
 
 def test_best_on_test_is_the_ceiling_of_honest_choice(small):
@@ -161,6 +169,41 @@ def test_a_run_is_not_resumed_if_it_would_be_done_in_another_way(small, tmp_path
             replace(experiment, **other).run(FEW[:1], path)
 
 
+OLD = tuple(name for name in METHODS if name not in ("auto_head", "bayes_on_training"))
+
+
+def before_a_method_was_added(experiment, results, path):
+    """The results of one network without two of the methods, and how they were made."""
+    write_records([outcome for outcome in results.outcomes[: len(METHODS)] if outcome.method in OLD], path)
+    provenance.write(path.parent, provenance.current("vmnist", replace(experiment, methods=OLD).settings(), "", []))
+
+
+def test_a_method_is_added_to_networks_whose_scores_were_kept(small, tmp_path):
+    """One that needs the scores only, and one for which the network is trained again."""
+    experiment, results, _ = small
+    path = tmp_path / "outcomes.csv"
+    before_a_method_was_added(experiment, results, path)
+    known = read_records(Outcome, path)
+    outcomes = experiment.run(FEW[:1], path)
+    assert without_time(outcomes) == without_time(results.outcomes[: len(METHODS)])
+    assert [outcome for outcome in read_records(Outcome, path) if outcome.method in OLD] == known
+    made = provenance.read(tmp_path)
+    assert [entry["methods"] for entry in made["added"]] == [["auto_head", "bayes_on_training"]]
+    assert made["settings"]["methods"] == list(METHODS)
+    assert "auto_head, bayes_on_training added with commit" in provenance.sentence(tmp_path)
+
+
+def test_a_method_is_not_added_to_another_network_than_that_of_the_results(small, tmp_path):
+    experiment, results, _ = small
+    path = tmp_path / "outcomes.csv"
+    before_a_method_was_added(experiment, results, path)
+    known = [replace(outcome, validation_accuracy=0.5) for outcome in read_records(Outcome, path)]
+    write_records(known, path)
+    with pytest.raises(ValueError, match=r"network 0 trained on 100 .* are not those of the results"):
+        experiment.run(FEW[:1], path)
+    assert read_records(Outcome, path) == known
+
+
 def test_doing_it_again_forgets_what_was_there_but_not_before_it_can_begin(small, tmp_path, monkeypatch):
     experiment, results, folder = small
     path = tmp_path / "outcomes.csv"
@@ -229,6 +272,22 @@ def test_the_report_lists_what_holds_and_what_does_not():
     )
 
 
+def test_the_report_says_what_auto_head_reaches():
+    judged = claims_by_name(vmnist_results(ceiling=(0.2, 0.1, 0.07), honest=(0.1, 0.0, 0.0), auto=(0.5, 0.3, 0.02)))
+    reached, not_reached = report.of_auto_head(list(judged.values())).splitlines()
+    assert reached.startswith("- **AutoHead reaches what the paper claims for SPH:** models that benefit; trend")
+    assert "reduction where softmax is above 93 %" in not_reached
+    table = report.claims_table(list(judged.values()))
+    assert "ours with AutoHead, chosen honestly" in table.splitlines()[0]
+    assert "6 of 6 better, 0 worse, 0 the same" in table
+
+
+def test_every_method_of_the_figures_has_a_style_of_its_own_and_a_column():
+    assert set(figures.STYLES) == set(COMPARED) <= set(report.HEADINGS)
+    assert len({style.marker for style in figures.STYLES.values()}) == len(COMPARED)
+    assert set(report.HEADINGS) == set(METHODS) - {"softmax"}
+
+
 def test_figures_are_the_same_bytes_when_drawn_again(small, written, tmp_path):
     _, results, folder = small
     save(figures.gains(results), tmp_path / "figure3")
@@ -293,17 +352,17 @@ def test_the_committed_results_are_whole_and_within_the_papers_range():
     assert results.gains("sph_best_on_test").min() >= 6
     assert results.gains("sph_best_on_test").max() <= 23
     assert results.gains("sph_chosen").min() >= 0
+    assert results.gains("auto_head").min() > 0
     assert sum(outcome.seconds for outcome in results.outcomes) < 2 * 60 * 60
 
 
 def test_the_committed_report_is_that_of_the_committed_outcomes():
     folder = ROOT / "results" / "vmnist"
     results = Results(read_records(Outcome, folder / "outcomes.csv"))
-    wastes = {method: wasted_samples(results.errors("softmax"), results.errors(method)) for method in PROTOCOLS}
-    judged = claims(results, wastes)
-    text = report.verdicts(judged) + report.where_bayes_is_better(results)
-    tables = {"claims": f"{report.claims_table(judged)}\n{text}", "sizes": report.size_table(results)}
+    tables = report.tables_of(results, claims(results, wastes_of(results)))
     for name, content in tables.items():
         assert content == (folder / f"{name}.md").read_text()
     shown = figures.shown_network(results)
-    assert report.report(results, tables, shown, "adam", sentence(folder)) == (folder / "report.md").read_text()
+    assert (
+        report.report(results, tables, shown, "adam", provenance.sentence(folder)) == (folder / "report.md").read_text()
+    )
