@@ -9,6 +9,7 @@ from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, signed, table
 from experiments.other_models.figure import draw
 from experiments.other_models.measure import Outcome
+from experiments.other_models.methods import USE_TEST_LABELS
 from experiments.other_models.models import MODELS
 from experiments.other_models.results import HEADINGS, TITLES, Case, Results
 from experiments.other_models.verdict import tally, verdict
@@ -56,7 +57,9 @@ def _gains(results: Results, cases: Sequence[Case]) -> list[str]:
     cells = []
     for method in HEADINGS:
         count = tally(results, method, cases)
-        text = f"{signed(count.gain)} ({count.better} / {count.worse})"
+        text = signed(count.gain)
+        if method not in USE_TEST_LABELS:  # no test is valid on labels that the choice was made by
+            text += f" ({count.better} / {count.worse})"
         cells.append(f"**{text}**" if method == "sph_chosen" else text)
     return cells
 

@@ -86,10 +86,13 @@ def _scaled(results: Results) -> str:
         if results.cell("sph_chosen_scaled", case).gain - results.cell("sph_chosen", case).gain >= 0.05
     ]
     named = [MODELS[model].title for model in MODELS if any(case[2] == model for case in changed)]
+    plain = tally(results, "sph_chosen", results.others)
+    helps = "yes" if scaled.gain > plain.gain and scaled.better > plain.better else "not shown"
     return (
-        f"**The scale of the responses matters.** SPH's gate takes responses for logits. After temperature scaling, "
-        f"fitted on the same validation samples, the honest gain is {signed(scaled.gain)}; {draws(scaled)}. It rises "
-        f"by five points or more in {len(changed)} of {scaled.cases} cases ({', '.join(named) or 'of no model'})."
+        f"**Temperature scaling helps SPH, whose gate takes responses for logits: {helps}.** With it, fitted on the "
+        f"same validation samples, the honest gain is {signed(scaled.gain)}, without it {signed(plain.gain)}; "
+        f"{draws(scaled)}. It rises by five points or more in {len(changed)} of {scaled.cases} cases "
+        f"({', '.join(named) or 'of no model'})."
     )
 
 

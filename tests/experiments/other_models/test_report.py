@@ -47,7 +47,7 @@ def made_outcomes(**changes):
 def test_the_table_has_means_and_counts_of_significant_draws(tmp_path):
     text = report.write(made_outcomes(), tmp_path)
     assert (
-        "| digits | 100 | random forest | 20.0 % | +10.0 % (0 / 0) | **+5.0 % (0 / 0)** | +15.0 % (0 / 0) | "
+        "| digits | 100 | random forest | 20.0 % | +10.0 % | **+5.0 % (0 / 0)** | +15.0 % (0 / 0) | "
         "+40.0 % (2 / 0) | -30.0 % (0 / 2) |"
     ) in text
     assert "looks at the test labels" in text.splitlines()[0]
@@ -87,6 +87,13 @@ def test_the_full_d_must_be_far_better_here_and_worse_there():
         "sometimes worse: yes.** Naive Bayes on the responses has at least 20.0 % fewer errors in 2 of 16 cases" in text
     )
     assert "After the Hebbian readout: +25.0 % (digits, 100), +25.0 % (digits, 800)." in text
+
+
+def test_scaling_helps_only_if_it_gains_more_and_more_often():
+    assert "takes responses for logits: not shown.**" in verdict(Results(made_outcomes()))  # more, but not more often
+    text = verdict(Results(made_outcomes(**{f"{model}_sph_chosen_scaled": 0.4 for model in MODELS})))
+    assert "takes responses for logits: yes.**" in text
+    assert "the honest gain is +40.0 %, without it +5.0 %" in text
 
 
 def test_where_autohead_is_worse_is_named():
