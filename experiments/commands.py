@@ -323,6 +323,35 @@ def money(
     )
 
 
+@app.command()
+def models(
+    data: Data = None,
+    out: Out = None,
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, metavar="N", help="How often samples are drawn and models trained.")
+    ] = 3,
+    quick: Annotated[bool, typer.Option("--quick", help="One draw of scikit-learn's digits only.")] = False,
+    again: Again = False,
+) -> None:
+    """Any model with K responses.
+
+    SPH and AutoHead after models that are not softmax networks: an SVM, trees, neighbours, a Hebbian readout.
+    """
+    from experiments.other_models import data_sets, report
+    from experiments.other_models.measure import OtherModels, tasks
+
+    folder = _folder(out, "models", quick)
+    shown = [data_sets.digits()]
+    if not quick:
+        from experiments.data.mnist import load_mnist
+
+        shown += [data_sets.image_segments(), data_sets.mnist_digits(load_mnist(data))]
+    experiment = OtherModels({part.name: part for part in shown})
+    outcomes = experiment.run(tasks(shown, 1 if quick else draws), folder / "outcomes.csv", again=again)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
+
+
 def _load_cifar10(data: Path | None, quick: bool) -> CIFAR10 | None:
     """CIFAR-10 if it is there, or else a line that says how to get it; a quick run does without."""
     if quick:

@@ -15,7 +15,7 @@ from experiments.networks.models import dense_network
 from experiments.networks.recipes import Recipe
 
 EPOCHS = (9, 20, 40, 80)
-MAX_STEPS = 400
+MAX_STEPS = 800
 
 
 class Loss(NamedTuple):
