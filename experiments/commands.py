@@ -132,8 +132,8 @@ def cifar(
         typer.Option(
             "--data",
             metavar="FOLDER",
-            help="Folder with cifar-10-batches-py and cifar-100-python, for networks whose scores are not kept. If not "
-            "given: AFTERMAX_DATA, or ./data.",
+            help="Folder with MNIST, cifar-10-batches-py and cifar-100-python, for what is not kept. If not given: "
+            "AFTERMAX_DATA, or ./data.",
             show_default=False,
         ),
     ] = None,
@@ -155,7 +155,8 @@ def cifar(
     Every method on networks of every strength, and the paper's guesses why there is little to gain, one by one. The
     scores of the networks are kept in the repository, so that nothing is trained.
     """
-    from experiments.cifar import report
+    from aftermax._utils.files import write_text
+    from experiments.cifar import report, untrained
     from experiments.cifar.cases import ALL, cases
     from experiments.cifar.measure import CifarExperiment
     from experiments.networks.cifar_networks import Cifar
@@ -166,6 +167,10 @@ def cifar(
     outcomes = experiment.run(
         tasks, folder / "outcomes.csv", again=again, redo=_methods(redo, ALL), jobs=1 if quick else jobs
     )
+    if not quick:
+        path = folder / "untrained" / "outcomes.csv"
+        bare = untrained.UntrainedExperiment(data).run(untrained.cases(), path, again=again)
+        write_text(folder / "untrained.md", untrained.untrained_table(bare))
     print(report.write(outcomes, kept, vmnist / "outcomes.csv", folder))
     print(f"Written to {folder}: report.md with its tables and figures, outcomes.csv, run.json")
 

@@ -59,6 +59,8 @@ def write(outcomes: Sequence[Outcome], kept: Path, vmnist: Path, out: Path) -> s
         }
         draw_explanations(results, of_vmnist_networks, [*shown, others[1]], out)
         draw_response_arrays(kept, out)
+        bare = out / "untrained.md"
+        tables["untrained"] = bare.read_text() if bare.is_file() else "(not measured)\n"
         write_text(out / "report.md", report(results, tables, provenance.sentence(out)))
     for name, text in tables.items():
         write_text(out / f"{name}.md", text)
@@ -77,6 +79,7 @@ def report(results: Results, tables: dict[str, str], made_by: str) -> str:
         harm=harm(results),
         guesses=tables["guesses"],
         temperatures=tables["temperatures"],
+        untrained=tables["untrained"],
         shown=SHOWN,
     )
 
