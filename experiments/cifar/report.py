@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aftermax import SPHClassifier
 from aftermax._utils.files import write_text
@@ -13,13 +14,13 @@ from aftermax._utils.text import percent, signed, table
 from aftermax.data import SHIPPED, Scores
 from experiments.cifar import figures
 from experiments.cifar.certainty import Certainty, certainty_of, of_vmnist
-from experiments.cifar.claims import REDUCTIONS, findings, guesses
+from experiments.cifar.claims import METHODS, REDUCTIONS, VMNIST_NAMES, findings, guesses
 from experiments.cifar.measure import Outcome
 from experiments.cifar.results import HONEST, Results, accuracies, gains
 from experiments.data.cifar10 import CLASSES
 from experiments.networks.cifar_networks import kept_path, load_samples
 from experiments.networks.cifar_recipes import DATA_SETS, EVERYTHING, NETWORKS, RUNS
-from experiments.paper.figures import responses_by_column, responses_by_row
+from experiments.paper.figures import PAPER_GAIN, responses_by_column, responses_by_row
 from experiments.paper.report import claims_table, verdicts
 from experiments.paper.results import Outcome as VmnistOutcome
 from experiments.paper.results import Results as VmnistResults
@@ -27,6 +28,7 @@ from experiments.plotting import save
 from experiments.runs import provenance
 from experiments.runs.csv_records import read_records
 
+SUMMARY = ("sph_best_on_test", "sph_chosen", "auto", "auto_features")
 TEMPLATE = Path(__file__).with_suffix(".md")
 SHOWN = "cifar10-32"  # the network of Figures 1 and 2
 HEADINGS = {
@@ -45,19 +47,19 @@ def write(outcomes: Sequence[Outcome], kept: Path, vmnist: Path, out: Path) -> s
     """
     results = Results(outcomes)
     whole = results.has("training")
-    tables = {"networks": networks_table(results), "summary": summary_table(results)}
+    on_mnist = VmnistResults(read_records(VmnistOutcome, vmnist))
+    tables = {"networks": networks_table(results), "summary": summary_table(results, on_mnist)}
     save(figures.reductions(results), out / "reductions")
     if whole:
         shown, others = certainties(kept), [of_vmnist(size) for size in SHIPPED]
-        of_vmnist_networks = VmnistResults(read_records(VmnistOutcome, vmnist))
-        found = findings(results, of_vmnist_networks)
+        found = findings(results, on_mnist)
         why = guesses(results, shown, others)
         tables |= {
             "findings": f"{claims_table(found)}\n{verdicts(found)}",
             "guesses": f"{claims_table(why)}\n{verdicts(why)}",
             "temperatures": temperature_table(results),
         }
-        draw_explanations(results, of_vmnist_networks, [*shown, others[1]], out)
+        draw_explanations(results, on_mnist, [*shown, others[1]], out)
         draw_response_arrays(kept, out)
         bare = out / "untrained.md"
         tables["untrained"] = bare.read_text() if bare.is_file() else "(not measured)\n"
@@ -141,22 +143,28 @@ def networks_table(results: Results) -> str:
     return table(["data", "network", "softmax's accuracy", *HEADINGS.values()], rows, texts=2)
 
 
-def summary_table(results: Results) -> str:
-    """A line for each data set: our networks' range."""
-    rows = []
+def summary_table(results: Results, vmnist: VmnistResults) -> str:
+    """A line for each data set, MNIST included: the range over our networks, on MNIST of the means over each size."""
+    rows = [_mnist_row(vmnist)] if vmnist.outcomes else []
     for data, title in DATA_SETS.items():
         ours = results.of("softmax", data=data)
         if not ours:
             continue
-        low, high = REDUCTIONS[data]
-        cells = [title, f"{accuracies(ours).min():.0f} to {accuracies(ours).max():.0f} %", f"{low:g} to {high:g} %"]
-        for method in list(HEADINGS)[:4]:
-            found = gains(results.of(method, data=data))
-            cell = f"{found.min():+.1f} to {found.max():+.1f} %".replace("-0.0", "+0.0")
-            cells.append(f"**{cell}**" if method == "auto" else cell)
-        rows.append(cells)
-    heads = ["data", "our networks' accuracy", "the paper: SPH, best on test", *list(HEADINGS.values())[:4]]
+        found = [gains(results.of(method, data=data)) for method in SUMMARY]
+        rows.append([title, _range(accuracies(ours)), "{:g} to {:g} %".format(*REDUCTIONS[data]), *map(_range, found)])
+    heads = ["data", "our networks' accuracy", "the paper: SPH, best on test", *(HEADINGS[name] for name in SUMMARY)]
     return table(heads, rows, texts=1)
+
+
+def _mnist_row(vmnist: VmnistResults) -> list[str]:
+    found = [_range(vmnist.gains(VMNIST_NAMES[name])) for name in METHODS]
+    return ["MNIST", _range(100 * vmnist.accuracies()), "{} to {} %".format(*PAPER_GAIN), *found, "-"]
+
+
+def _range(values: NDArray[np.float64]) -> str:
+    if not len(values):
+        return "-"
+    return f"{values.min():.1f} to {values.max():.1f} %".replace("-0.0", "0.0")
 
 
 def temperature_table(results: Results) -> str:
