@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aftermax._utils.files import write_text
 from aftermax._utils.text import p_value, percent, signed, table
 from experiments.loss.measure import AUTO_NETWORKS, BASELINE, Outcome, cases
 from experiments.loss.results import AUTO, LEVEL, SAME, Pair, Results
 from experiments.loss.training import EPOCHS, MAX_STEPS
-from experiments.plotting import RULE, Style, draw_points, hide_frame, log_samples_axis, new_figure, save
-from experiments.runs import provenance
+from experiments.plotting import RULE, Style, draw_points, hide_frame, log_samples_axis, new_figure
+from experiments.runs.table_report import unfinished, write_report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,26 +67,9 @@ Fewer errors are relative to softmax's loss with argmax on the same networks. Wr
 def write(outcomes: Sequence[Outcome], out: Path) -> str:
     """Write table, figure and report to ``out``; return the table and the answers as text."""
     results = Results(outcomes)
-    text = f"{size_table(results)}\n{answers(results)}"
-    write_text(out / "table.md", size_table(results))
-    save(draw(results), out / "gain")
-    parts = [
-        INTRODUCTION,
-        *unfinished(outcomes),
-        provenance.sentence(out),
-        text,
-        "![fewer errors by size and loss](gain.png)\n",
-    ]
-    write_text(out / "report.md", "\n".join(parts))
-    return text
-
-
-def unfinished(outcomes: Sequence[Outcome]) -> list[str]:
-    """A sentence, if there are results of some networks only."""
-    networks, wanted = len({outcome.key for outcome in outcomes}), len(cases())
-    if networks >= wanted:
-        return []
-    return [f"**This run is not finished: {networks} of {wanted} networks.** The same command adds the others.\n"]
+    introduction = INTRODUCTION + unfinished(outcomes, len(cases()))
+    caption = "fewer errors by size and loss"
+    return write_report(out, introduction, size_table(results), answers(results), draw(results), caption)
 
 
 def title(pair: Pair) -> str:

@@ -23,6 +23,7 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     """Write table, report and figure to ``out``; return the table and the verdict as text."""
     results = Results(outcomes)
     write_text(out / "table.md", case_table(results))
+    write_text(out / "verdict.md", verdict(results))
     write_text(out / "report.md", report(results, provenance.sentence(out)))
     save(draw(results), out / "gain")
     return f"{case_table(results)}\n{verdict(results)}"

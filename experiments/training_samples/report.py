@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from aftermax._utils.files import write_text
 from aftermax._utils.paired_tests import exact_mcnemar
 from aftermax._utils.text import p_value, percent, signed, table
 from aftermax.sph.grid import grid_blocks, grid_columns
-from experiments.plotting import RULE, Style, draw_points, hide_frame, log_samples_axis, new_figure, save
-from experiments.runs import provenance
+from experiments.plotting import RULE, Style, draw_points, hide_frame, log_samples_axis, new_figure
+from experiments.runs.table_report import unfinished, write_report
 from experiments.training_samples.measure import GRID, REFERENCE, SOFTMAX, Outcome, cases
 from experiments.training_samples.sources import FOLDS, MAX_FITTED_ON
 
@@ -71,26 +70,9 @@ class Comparison(NamedTuple):
 
 def write(outcomes: Sequence[Outcome], out: Path) -> str:
     """Write table, figure and report to ``out``; return the table and the verdict as text."""
-    text = f"{size_table(outcomes)}\n{verdict(outcomes)}"
-    write_text(out / "table.md", size_table(outcomes))
-    save(draw(outcomes), out / "gain")
-    parts = [
-        INTRODUCTION,
-        *unfinished(outcomes),
-        provenance.sentence(out),
-        text,
-        "![fewer errors by size and source](gain.png)\n",
-    ]
-    write_text(out / "report.md", "\n".join(parts))
-    return text
-
-
-def unfinished(outcomes: Sequence[Outcome]) -> list[str]:
-    """A sentence, if there are results of some networks only."""
-    networks, wanted = len({outcome.key for outcome in outcomes}), len(cases())
-    if networks >= wanted:
-        return []
-    return [f"**This run is not finished: {networks} of {wanted} networks.** The same command adds the others.\n"]
+    introduction = INTRODUCTION + unfinished(outcomes, len(cases()))
+    caption = "fewer errors by size and source"
+    return write_report(out, introduction, size_table(outcomes), verdict(outcomes), draw(outcomes), caption)
 
 
 def sizes_of(outcomes: Sequence[Outcome]) -> list[int]:
