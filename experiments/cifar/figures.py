@@ -138,8 +138,8 @@ def samples(results: Results, vmnist: VmnistResults) -> Figure:
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (title, names) in zip(panels, SAMPLES.items(), strict=False):
         for method in METHODS:
-            found = [o for o in results.of(method, "samples") if o.network in names]
-            axes.plot([int(o.variant) for o in found], gains(found), **STYLES[method].options)
+            found = sorted((o for o in results.of(method, "samples") if o.network in names), key=_training_samples)
+            axes.plot([_training_samples(o) for o in found], gains(found), **STYLES[method].options)
         axes.set_title(title, fontsize="medium")
     for method in METHODS:
         style, theirs = STYLES[method], VMNIST_NAMES[method]
@@ -153,6 +153,10 @@ def samples(results: Results, vmnist: VmnistResults) -> Figure:
     panels[0].set_ylabel(ERRORS)
     legend(figure, panels[-1])
     return figure
+
+
+def _training_samples(outcome: Outcome) -> int:
+    return int(outcome.variant)
 
 
 def shift(results: Results) -> Figure:
