@@ -34,13 +34,22 @@ TABLES = [
     "results/choosing/summary.md",
     "results/choosing/files.md",
     "results/vmnist/claims.md",
+    "results/cifar/summary.md",
+    "results/cifar/findings.md",
+    "results/cifar/guesses.md",
+    "results/cifar/untrained.md",
+    "results/models/verdict.md",
+    "results/training-samples/table.md",
+    "results/training-samples/verdict.md",
+    "results/loss/table.md",
+    "results/loss/verdict.md",
     "results/recipes/table.md",
     "results/shift/summary.md",
     "results/shift/table.md",
     "results/money/methods.md",
     "results/money/peers.md",
 ]
-TABLES_OF_README = ["results/demo/table.md", "results/shift/summary.md"]
+TABLES_OF_README = ["results/demo/table.md", "results/shift/summary.md", "results/cifar/summary.md"]
 NOT_RUN = ("pip install ", "make ", "python -m experiments ", "aftermax --install-completion")
 RUN = ("python", "bash")
 TERMS = ("hyperparameter", "out-of-fold", "leave-one-out", "Nystroem", "RBF", "whitening", "overfit")
