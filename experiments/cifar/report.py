@@ -43,45 +43,50 @@ HEADINGS = {
 def write(outcomes: Sequence[Outcome], kept: Path, vmnist: Path, out: Path) -> str:
     """Write tables, figures and the report to ``out``; the tables as text.
 
-    ``kept`` has the networks' scores, ``vmnist`` the outcomes of the main experiment, for comparison.
+    ``kept`` has the networks' scores, ``vmnist`` the outcomes of the main experiment, for comparison. A quick run has
+    no report, as it has nothing that explains.
     """
     results = Results(outcomes)
-    whole = results.has("training")
     on_mnist = VmnistResults(read_records(VmnistOutcome, vmnist))
     tables = {"networks": networks_table(results), "summary": summary_table(results, on_mnist)}
     save(figures.reductions(results), out / "reductions")
-    if whole:
+    if results.has("training"):
         shown, others = certainties(kept), [of_vmnist(size) for size in SHIPPED]
-        found = findings(results, on_mnist)
-        why = guesses(results, shown, others)
-        tables |= {
-            "findings": f"{claims_table(found)}\n{verdicts(found)}",
-            "guesses": f"{claims_table(why)}\n{verdicts(why)}",
-            "temperatures": temperature_table(results),
-        }
+        tables |= explanations(results, on_mnist, shown, others)
         draw_explanations(results, on_mnist, [*shown, others[1]], out)
         draw_response_arrays(kept, out)
-        bare = out / "untrained.md"
-        tables["untrained"] = bare.read_text() if bare.is_file() else "(not measured)\n"
-        write_text(out / "report.md", report(results, tables, provenance.sentence(out)))
+        write_text(out / "report.md", report(results, tables, out))
     for name, text in tables.items():
         write_text(out / f"{name}.md", text)
     return "\n".join(tables.values())
 
 
-def report(results: Results, tables: dict[str, str], made_by: str) -> str:
-    """The whole report."""
+def explanations(
+    results: Results, vmnist: VmnistResults, shown: Sequence[Certainty], others: Sequence[Certainty]
+) -> dict[str, str]:
+    """The tables of the paper's findings and guesses, and of temperatures."""
+    found, why = findings(results, vmnist), guesses(results, shown, others)
+    return {
+        "findings": f"{claims_table(found)}\n{verdicts(found)}",
+        "guesses": f"{claims_table(why)}\n{verdicts(why)}",
+        "temperatures": temperature_table(results),
+    }
+
+
+def report(results: Results, tables: dict[str, str], out: Path) -> str:
+    """The whole report; with the table of untrained networks, if it is in the folder."""
+    untrained = out / "untrained.md"
     return TEMPLATE.read_text().format(
         quick="",
         networks=len(EVERYTHING),
         published=len({(o.network, o.data) for o in results.of("softmax", "published")}),
-        made_by=made_by,
+        made_by=provenance.sentence(out),
         findings=tables["findings"],
         networks_table=tables["networks"],
         harm=harm(results),
         guesses=tables["guesses"],
         temperatures=tables["temperatures"],
-        untrained=tables["untrained"],
+        untrained=untrained.read_text() if untrained.is_file() else "(not measured)\n",
         shown=SHOWN,
     )
 
@@ -129,7 +134,7 @@ def networks_table(results: Results) -> str:
     """A line for each network, a column for each method."""
     rows = []
     for part in ("networks", "published"):
-        for softmax in results.of("softmax", part):
+        for softmax in sorted(results.of("softmax", part), key=lambda o: (o.classes, o.softmax_accuracy)):
             cells = [DATA_SETS[softmax.data], softmax.network, percent(softmax.softmax_accuracy)]
             for method in HEADINGS:
                 found = results.of(method, part, softmax.data, network=softmax.network)

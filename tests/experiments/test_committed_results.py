@@ -1,0 +1,92 @@
+"""The committed results of the paper's other experiments are whole, and their tables are those of their outcomes."""
+
+import pytest
+
+from experiments.cifar import cases as cifar_cases
+from experiments.cifar import report as cifar_report
+from experiments.cifar.certainty import of_vmnist
+from experiments.cifar.measure import Outcome as CifarOutcome
+from experiments.cifar.results import HONEST
+from experiments.cifar.results import Results as CifarResults
+from experiments.loss import measure as loss_measure
+from experiments.loss import report as loss_report
+from experiments.loss.results import Results as LossResults
+from experiments.other_models import measure as models_measure
+from experiments.other_models import report as models_report
+from experiments.other_models.results import Results as ModelsResults
+from experiments.other_models.verdict import verdict as models_verdict
+from experiments.paper.results import Outcome as VmnistOutcome
+from experiments.paper.results import Results as VmnistResults
+from experiments.runs.csv_records import read_records
+from experiments.training_samples import measure as samples_measure
+from experiments.training_samples import report as samples_report
+from helpers.samples import ROOT
+
+RESULTS = ROOT / "results"
+SCORES = RESULTS / "cifar" / "scores"
+
+
+def text(*parts):
+    return RESULTS.joinpath(*parts).read_text()
+
+
+@pytest.fixture(scope="module")
+def cifar():
+    return CifarResults(read_records(CifarOutcome, RESULTS / "cifar" / "outcomes.csv"))
+
+
+@pytest.fixture(scope="module")
+def vmnist():
+    return VmnistResults(read_records(VmnistOutcome, RESULTS / "vmnist" / "outcomes.csv"))
+
+
+def test_every_case_of_cifar_is_there_with_each_of_its_methods(cifar):
+    measured = {(outcome.key, outcome.method) for outcome in cifar.outcomes}
+    wanted = {(case.key, method) for case in cifar_cases.cases(SCORES) for method in case.methods}
+    assert wanted <= measured
+    assert {data for part, data, *_ in (key for key, _ in measured) if part == "published"} == {
+        "cifar10",
+        "cifar20",
+        "cifar100",
+    }
+
+
+def test_the_tables_of_cifar_are_those_of_its_outcomes(cifar, vmnist):
+    shown, others = cifar_report.certainties(SCORES), [of_vmnist(size) for size in cifar_report.SHIPPED]
+    tables = {
+        "networks": cifar_report.networks_table(cifar),
+        "summary": cifar_report.summary_table(cifar, vmnist),
+        **cifar_report.explanations(cifar, vmnist, shown, others),
+    }
+    for name, table in tables.items():
+        assert text("cifar", f"{name}.md") == table, name
+        assert table in text("cifar", "report.md") or name == "summary"
+
+
+def test_honest_methods_do_no_harm_on_cifar_beyond_chance(cifar):
+    """At most one in forty of so many true nulls is significantly worse, on either side of 5 %."""
+    tested = [outcome for outcome in cifar.outcomes if outcome.method in HONEST]
+    assert len(tested) > 150
+    assert len(cifar.significantly_worse()) <= len(tested) / 40
+
+
+def test_the_models_are_whole():
+    outcomes = read_records(models_measure.Outcome, RESULTS / "models" / "outcomes.csv")
+    draws = {outcome.draw for outcome in outcomes}
+    assert len(outcomes) == 6 * 54 * len(draws)
+    assert text("models", "table.md") == models_report.case_table(ModelsResults(outcomes))
+    assert text("models", "verdict.md") == models_verdict(ModelsResults(outcomes))
+
+
+def test_the_training_samples_are_whole():
+    outcomes = read_records(samples_measure.Outcome, RESULTS / "training-samples" / "outcomes.csv")
+    assert {outcome.key for outcome in outcomes} == {case.key for case in samples_measure.cases()}
+    assert text("training-samples", "table.md") == samples_report.size_table(outcomes)
+    assert text("training-samples", "verdict.md") == samples_report.verdict(outcomes)
+
+
+def test_the_losses_are_whole():
+    outcomes = read_records(loss_measure.Outcome, RESULTS / "loss" / "outcomes.csv")
+    assert {outcome.key for outcome in outcomes} == {case.key for case in loss_measure.cases()}
+    assert text("loss", "table.md") == loss_report.size_table(LossResults(outcomes))
+    assert text("loss", "verdict.md") == loss_report.answers(LossResults(outcomes))
