@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from experiments.data.cifar10 import CIFAR10
     from experiments.data.mnist import MNIST
 
+CIFAR_SCORES = Path("results/cifar/scores")
+
 app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -141,7 +143,7 @@ def cifar(
     out: Out = None,
     kept: Annotated[
         Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the networks' scores are kept.")
-    ] = Path("results/cifar/scores"),
+    ] = CIFAR_SCORES,
     vmnist: Annotated[
         Path, typer.Option("--vmnist", metavar="FOLDER", help="Results of the vmnist command, to compare with.")
     ] = Path("results/vmnist"),
@@ -155,24 +157,26 @@ def cifar(
     Every method on networks of every strength, and the paper's guesses why there is little to gain, one by one. The
     scores of the networks are kept in the repository, so that nothing is trained.
     """
-    from aftermax._utils.files import write_text
     from experiments.cifar import report, untrained
+    from experiments.cifar.behaviour import behaviours
     from experiments.cifar.cases import ALL, cases
-    from experiments.cifar.measure import CifarExperiment
+    from experiments.cifar.controls import control_cases
+    from experiments.cifar.measure import CifarExperiment, Outcome
     from experiments.networks.cifar_networks import Cifar
+    from experiments.runs.csv_records import read_records
 
     folder = _folder(out, "cifar", quick)
-    experiment = CifarExperiment(Cifar(data), kept)
     tasks = cases(kept, scores, quick)
-    outcomes = experiment.run(
-        tasks, folder / "outcomes.csv", again=again, redo=_methods(redo, ALL), jobs=1 if quick else jobs
-    )
     if not quick:
-        path = folder / "untrained" / "outcomes.csv"
-        bare = untrained.UntrainedExperiment(data).run(untrained.cases(), path, again=again)
-        write_text(folder / "untrained.md", untrained.untrained_table(bare))
-    print(report.write(outcomes, kept, vmnist / "outcomes.csv", folder))
-    print(f"Written to {folder}: report.md with its tables and figures, outcomes.csv, run.json")
+        untrained.run(data, folder, again=again)
+        tasks += control_cases(kept, scores)
+    path = folder / "outcomes.csv"
+    CifarExperiment(Cifar(data), kept).run(
+        tasks, path, again=again, redo=_methods(redo, ALL), jobs=1 if quick else jobs
+    )
+    records = behaviours(tasks, folder / "behaviour.csv")
+    print(report.write(read_records(Outcome, path), records, kept, vmnist / "outcomes.csv", folder))
+    print(f"Written to {folder}: tables{'' if quick else ', report.md'}, figures, outcomes.csv, run.json")
 
 
 @app.command()

@@ -29,15 +29,8 @@ class Certainty(NamedTuple):
     accuracy: float
     shares: NDArray[np.float64]  # of the samples, in each bin
     error_rates: NDArray[np.float64]  # in each bin; nan where there are fewer than MIN_SAMPLES
-    bunched: float  # the share of all samples above BUNCHED
     bunched_wrong: float  # the share of wrong predictions above BUNCHED
     order: float  # how often, of a right and a wrong prediction, the right one has the higher certainty (AUROC)
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the error rate falls, or stays within noise, from each bin to the next."""
-        rates = self.error_rates[np.isfinite(self.error_rates)]
-        return bool(np.all(np.diff(rates) < 0.05))
 
 
 def certainty_of(name: str, samples: Samples) -> Certainty:
@@ -53,7 +46,6 @@ def certainty_of(name: str, samples: Samples) -> Certainty:
         float(np.mean(right)),
         counts / len(certainty),
         rates,
-        float(np.mean(certainty > BUNCHED)),
         float(np.mean(certainty[~right] > BUNCHED)) if not right.all() else 0.0,
         float(roc_auc_score(right, certainty)) if 0 < np.mean(right) < 1 else 1.0,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.cifar.behaviour import Behaviour
 from experiments.cifar.certainty import BINS, Certainty
 from experiments.cifar.claims import METHODS, REDUCTIONS, VMNIST_NAMES
 from experiments.cifar.measure import Outcome
@@ -14,7 +15,7 @@ from experiments.cifar.results import Results, accuracies, gains
 from experiments.networks.cifar_recipes import CONVOLUTIONAL, DATA_SETS, DENSE, RUNS
 from experiments.paper.figures import STYLES as PAPER_STYLES
 from experiments.paper.results import Results as VmnistResults
-from experiments.plotting import BAND, RULE, Style, hide_frame, log_samples_axis, new_figure
+from experiments.plotting import BAND, RULE, Style, draw_points, hide_frame, log_samples_axis, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,13 @@ ERRORS = "fewer test errors than softmax, %"
 SAMPLES = {
     "CIFAR-10, convolutional; 5,000 labelled samples": CONVOLUTIONAL,
     "CIFAR-10, dense; 5,000 labelled samples": DENSE,
+}
+PART_STYLES = {  # label, marker and colour
+    "networks": ("our finished networks", "o", "black"),
+    "published": ("published networks", "s", "#8a8a8a"),
+    "samples": ("trained on few or many images", "^", "#c46a1f"),
+    "training": ("in the middle of training", "v", "#2e7d4f"),
+    "shift": ("on shifted images", "D", "#0b4f9e"),
 }
 RUN_TITLES = {"run-convolutional": "convolutional", "run-dense": "dense"}
 
@@ -79,33 +87,33 @@ def certainties(shown: Sequence[Certainty]) -> Figure:
 
 
 def classes(results: Results) -> Figure:
-    """Guess (b): the gain against the number of classes, with the same network."""
-    figure = new_figure(6.4, 4.2)
-    axes = figure.subplots()
-    axes.axhline(0.0, color=RULE, linewidth=0.8)
-    for method in METHODS:
-        found = [*results.of(method, "classes"), *results.of(method, network="cifar100-48")]
-        counts = sorted({o.classes for o in found})
-        groups = [gains([o for o in found if o.classes == count]) for count in counts]
-        bars = [group.std() / np.sqrt(max(len(group) - 1, 1)) for group in groups]
-        style = STYLES[method]
-        axes.errorbar(
-            counts,
-            [group.mean() for group in groups],
-            bars,
-            **style.options,
-            capsize=2,
-            elinewidth=0.8,
-            label=style.label,
-        )
-    axes.set_xscale("log")
-    axes.set_xticks(counts, [str(count) for count in counts])
-    axes.minorticks_off()
-    axes.set_xlabel("classes of CIFAR-100, one network (50 validation samples for each)")
-    axes.set_ylabel(f"{ERRORS}\nmean and standard error over draws")
-    hide_frame(axes)
-    legend(figure, axes)
+    """Guess (b): the gain against the number of classes, with the same network: all samples, and 200 throughout."""
+    figure = new_figure(10.5, 4.2)
+    panels = figure.subplots(1, 2, sharey=True)
+    whole = [o for o in results.outcomes if o.part == "classes" or (o.part, o.network) == ("networks", "cifar100-48")]
+    few = [o for o in results.outcomes if o.part == "classes-200"]
+    titles = ("50 validation and test samples for each class", "200 validation and 200 test samples in all")
+    for axes, title, outcomes in zip(panels, titles, (whole, few), strict=True):
+        axes.axhline(0.0, color=RULE, linewidth=0.8)
+        for method in METHODS:
+            _draw_by_classes(axes, [o for o in outcomes if o.method == method], STYLES[method])
+        counts = sorted({o.classes for o in outcomes})
+        axes.set_xscale("log")
+        axes.set_xticks(counts, [str(count) for count in counts])
+        axes.minorticks_off()
+        axes.set_xlabel("classes of CIFAR-100, one network")
+        axes.set_title(title, fontsize="medium")
+        hide_frame(axes)
+    panels[0].set_ylabel(f"{ERRORS}\nmean and standard error over draws")
+    legend(figure, panels[0])
     return figure
+
+
+def _draw_by_classes(axes: Axes, found: Sequence[Outcome], style: Style) -> None:
+    counts = sorted({o.classes for o in found})
+    groups = [gains([o for o in found if o.classes == count]) for count in counts]
+    bars = [group.std() / np.sqrt(max(len(group) - 1, 1)) for group in groups]
+    draw_points(axes, counts, [group.mean() for group in groups], bars, style)
 
 
 def training(results: Results) -> Figure:
@@ -157,6 +165,24 @@ def samples(results: Results, vmnist: VmnistResults) -> Figure:
 
 def _training_samples(outcome: Outcome) -> int:
     return int(outcome.variant)
+
+
+def imbalance(results: Results, records: Sequence[Behaviour]) -> Figure:
+    """What we found instead: the gain against how far the predicted class shares are from the true ones."""
+    figure = new_figure(10.5, 4.4)
+    panels = figure.subplots(1, 2, sharey=True)
+    off = {record.key: 100 * record.imbalance for record in records}
+    for axes, method in zip(panels, ("sph_chosen", "auto"), strict=True):
+        axes.axhline(0.0, color=RULE, linewidth=0.8)
+        for part, (label, marker, colour) in PART_STYLES.items():
+            found = [o for o in results.of(method, part) if o.key in off]
+            axes.plot([off[o.key] for o in found], gains(found), marker, color=colour, markersize=5, label=label)
+        axes.set_title(STYLES[method].label, fontsize="medium")
+        axes.set_xlabel("predicted class shares off by, %")
+        hide_frame(axes)
+    panels[0].set_ylabel(ERRORS)
+    legend(figure, panels[0])
+    return figure
 
 
 def shift(results: Results) -> Figure:

@@ -13,8 +13,11 @@ from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, signed, table
 from aftermax.data import SHIPPED, Scores
 from experiments.cifar import figures
+from experiments.cifar.behaviour import Behaviour, behaviour_table
+from experiments.cifar.cases import TEMPERATURES
 from experiments.cifar.certainty import Certainty, certainty_of, of_vmnist
-from experiments.cifar.claims import METHODS, REDUCTIONS, VMNIST_NAMES, findings, guesses
+from experiments.cifar.claims import METHODS, REDUCTIONS, VMNIST_NAMES, findings
+from experiments.cifar.guesses import guesses
 from experiments.cifar.measure import Outcome
 from experiments.cifar.results import HONEST, Results, accuracies, gains
 from experiments.data.cifar10 import CLASSES
@@ -40,7 +43,7 @@ HEADINGS = {
 }
 
 
-def write(outcomes: Sequence[Outcome], kept: Path, vmnist: Path, out: Path) -> str:
+def write(outcomes: Sequence[Outcome], records: Sequence[Behaviour], kept: Path, vmnist: Path, out: Path) -> str:
     """Write tables, figures and the report to ``out``; the tables as text.
 
     ``kept`` has the networks' scores, ``vmnist`` the outcomes of the main experiment, for comparison. A quick run has
@@ -51,9 +54,8 @@ def write(outcomes: Sequence[Outcome], kept: Path, vmnist: Path, out: Path) -> s
     tables = {"networks": networks_table(results), "summary": summary_table(results, on_mnist)}
     save(figures.reductions(results), out / "reductions")
     if results.has("training"):
-        shown, others = certainties(kept), [of_vmnist(size) for size in SHIPPED]
-        tables |= explanations(results, on_mnist, shown, others)
-        draw_explanations(results, on_mnist, [*shown, others[1]], out)
+        tables |= explanations(results, records, on_mnist)
+        draw_explanations(results, records, on_mnist, kept, out)
         draw_response_arrays(kept, out)
         write_text(out / "report.md", report(results, tables, out))
     for name, text in tables.items():
@@ -61,15 +63,15 @@ def write(outcomes: Sequence[Outcome], kept: Path, vmnist: Path, out: Path) -> s
     return "\n".join(tables.values())
 
 
-def explanations(
-    results: Results, vmnist: VmnistResults, shown: Sequence[Certainty], others: Sequence[Certainty]
-) -> dict[str, str]:
-    """The tables of the paper's findings and guesses, and of temperatures."""
-    found, why = findings(results, vmnist), guesses(results, shown, others)
+def explanations(results: Results, records: Sequence[Behaviour], vmnist: VmnistResults) -> dict[str, str]:
+    """The tables of the paper's findings and guesses, of temperatures and of softmax's behaviour."""
+    found = findings(results, vmnist)
+    why = guesses(results, records, [of_vmnist(size) for size in SHIPPED])
     return {
         "findings": f"{claims_table(found)}\n{verdicts(found)}",
         "guesses": f"{claims_table(why)}\n{verdicts(why)}",
         "temperatures": temperature_table(results),
+        "behaviour": behaviour_table(records),
     }
 
 
@@ -77,8 +79,8 @@ def report(results: Results, tables: dict[str, str], out: Path) -> str:
     """The whole report; with the table of untrained networks, if it is in the folder."""
     untrained = out / "untrained.md"
     return TEMPLATE.read_text().format(
-        quick="",
-        networks=len(EVERYTHING),
+        networks=len(NETWORKS),
+        others=len(EVERYTHING) - len(NETWORKS),
         published=len({(o.network, o.data) for o in results.of("softmax", "published")}),
         made_by=provenance.sentence(out),
         findings=tables["findings"],
@@ -86,18 +88,22 @@ def report(results: Results, tables: dict[str, str], out: Path) -> str:
         harm=harm(results),
         guesses=tables["guesses"],
         temperatures=tables["temperatures"],
+        behaviour=tables["behaviour"],
         untrained=untrained.read_text() if untrained.is_file() else "(not measured)\n",
         shown=SHOWN,
     )
 
 
-def draw_explanations(results: Results, vmnist: VmnistResults, shown: Sequence[Certainty], out: Path) -> None:
+def draw_explanations(
+    results: Results, records: Sequence[Behaviour], vmnist: VmnistResults, kept: Path, out: Path
+) -> None:
     """Write the figures that test the paper's guesses."""
-    save(figures.certainties(shown), out / "certainty")
+    save(figures.certainties([*certainties(kept), of_vmnist(SHIPPED[1])]), out / "certainty")
     save(figures.classes(results), out / "classes")
     save(figures.training(results), out / "training")
     save(figures.samples(results, vmnist), out / "samples")
     save(figures.shift(results), out / "shift")
+    save(figures.imbalance(results, records), out / "imbalance")
 
 
 def draw_response_arrays(kept: Path, out: Path) -> None:
@@ -122,7 +128,7 @@ def certainties(kept: Path) -> list[Certainty]:
         "CIFAR-10, weakest": kept_path("cifar10-8", kept),
         "CIFAR-10, strongest": kept_path("cifar10-48", kept),
         "CIFAR-100, strongest": kept_path("cifar100-48", kept),
-        "CIFAR-10, overfitted": kept_path("run-convolutional", kept, epochs=last),
+        "CIFAR-10, not augmented": kept_path("run-convolutional", kept, epochs=last),
     }
     return [certainty_of(name, load_samples(path)[1]) for name, path in paths.items()]
 
@@ -173,25 +179,26 @@ def _range(values: NDArray[np.float64]) -> str:
 
 
 def temperature_table(results: Results) -> str:
-    """SPH's gain at each temperature."""
+    """SPH's gain as it is, and at each temperature."""
+    last = f"{RUNS['run-convolutional'].checkpoints[-1]:g}"
+    clean = {
+        (o.network, o.method): o.gain
+        for o in results.outcomes
+        if o.part in ("networks", "published") or (o.part, o.variant) == ("training", last)
+    }
+    found = [o for o in results.outcomes if o.part == "temperature"]
     rows = []
-    for name, recipe in NETWORKS.items():
-        if recipe.data != "cifar10":
-            continue
-        cells = [name]
+    for network in sorted({o.network for o in found}):
+        cells = [network]
         for method in ("sph_best_on_test", "sph_chosen"):
-            clean = results.of(method, network=name)
-            cells += [signed(o.gain) for o in clean]
-            cells += [
-                signed(o.gain)
-                for variant in ("0.5", "2", "fitted")
-                for o in results.of(method, "temperature", network=name, variant=variant)
-            ]
+            gain = {o.variant: o.gain for o in found if (o.network, o.method) == (network, method)}
+            gain["as it is"] = clean[network, method]
+            cells += [signed(gain[name]) if name in gain else "-" for name in ("as it is", *TEMPERATURES)]
         rows.append(cells)
     heads = [
         f"{title}: {temperature}"
         for title in ("best on test (*by its labels*)", "chosen honestly")
-        for temperature in ("as it is", "T = 0.5", "T = 2", "fitted")
+        for temperature in ("as it is", *(f"T = {value}" if value != "fitted" else value for value in TEMPERATURES))
     ]
     return table(["network", *heads], rows, texts=1)
 

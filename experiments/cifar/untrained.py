@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aftermax import AutoHead
+from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, table
 from experiments.benchmark.measure import single_threaded
-from experiments.data.cifar10 import load_cifar10
 from experiments.data.mnist import load_mnist
+from experiments.networks.cifar_networks import Cifar
 from experiments.networks.mnist_networks import HELD_OUT, import_torch
 from experiments.networks.recipes import MAIN, RECIPES
 from experiments.runs.runner import Experiment
@@ -67,6 +68,11 @@ class UntrainedExperiment(Experiment[Case, Outcome]):
     def settings(self) -> dict[str, Any]:
         return {"recipe": MAIN, "validation_samples": HELD_OUT, "test_samples": HELD_OUT}
 
+    def prepare(self, tasks: Sequence[Case]) -> None:
+        """See that the data is there."""
+        for data in {task.data: None for task in tasks}:
+            self._images(data)
+
     def measure(self, task: Case, methods: Sequence[str]) -> list[Outcome]:
         torch = import_torch()
         from experiments.networks import models
@@ -91,14 +97,18 @@ class UntrainedExperiment(Experiment[Case, Outcome]):
         if data == "mnist":
             mnist = load_mnist(self.folder)
             return mnist.test_images, mnist.test_labels
-        cifar10 = load_cifar10(self.folder)
-        if cifar10 is None:
-            raise FileNotFoundError("CIFAR-10 (cifar-10-batches-py) is not in the folder of --data.")
+        cifar10 = Cifar(self.folder).images("cifar10")
         return cifar10.test_images.reshape(len(cifar10.test_labels), -1), cifar10.test_labels
 
     def describe(self, records: Sequence[Outcome]) -> str:
         [one] = records
         return f"untrained network {one.network} on {TITLES[one.data]}: AutoHead's accuracy {percent(one.accuracy)}"
+
+
+def run(data: Path | None, folder: Path, again: bool = False) -> None:
+    """Measure what is not measured yet, and write untrained.md to the folder."""
+    outcomes = UntrainedExperiment(data).run(cases(), folder / "untrained" / "outcomes.csv", again=again)
+    write_text(folder / "untrained.md", untrained_table(outcomes))
 
 
 def cases() -> list[Case]:

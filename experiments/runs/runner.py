@@ -99,11 +99,14 @@ class Experiment(ABC, Generic[Task, Record]):
         """
         known = {} if again else self._known(path)
         missing = self._missing(tasks, known, redo)
-        self._check_provenance(path, missing, redo, fresh=not known)
+        made = self._provenance(path, missing, redo, fresh=not known)
         if missing:
             print(f"Tasks: {len(tasks)}, of which {len(missing)} to do ...", flush=True)
         try:
             self.prepare([task for task, _ in missing])
+            if not known:  # from here on, what the file holds is lost
+                path.unlink(missing_ok=True)
+            provenance.write(path.parent, made)
             self._complete(missing, known, path, jobs)
         except KeyboardInterrupt:
             print(f"\nStopped; tasks kept: {len(known)}. Run the same command again to resume.", file=sys.stderr)
@@ -131,22 +134,20 @@ class Experiment(ABC, Generic[Task, Record]):
         measured = {record.method for record in records} if self.methods else set()
         return [name for name in self.methods if (name in redo if name in measured else self.every_method)]
 
-    def _check_provenance(self, path: Path, missing: Missing[Task], redo: Sequence[str], *, fresh: bool) -> None:
-        """Begin a new run and write down how; or see that the records that are there were made in the same way."""
+    def _provenance(
+        self, path: Path, missing: Missing[Task], redo: Sequence[str], *, fresh: bool
+    ) -> provenance.Provenance:
+        """How the records will have been made; an error if those that are there were made in another way."""
         now = provenance.current(self.name, self.settings(), self.seeds, self.code, self.packages())
         if fresh:
-            path.unlink(missing_ok=True)
-            provenance.write(path.parent, now)
-            return
+            return now
         then = provenance.read(path.parent)
         new = provenance.new_methods(then, now) if self.every_method else []
         made = provenance.with_added(then, new, now) if new else then
         measured = {name for _, methods in missing for name in methods}
         provenance.check(path.parent, made, now, measured, adding=bool(missing), redoing=bool(redo))
         again = [name for name in redo if name in measured and name not in new]
-        made = provenance.with_redone(made, again, now) if again else made
-        if made != then:
-            provenance.write(path.parent, made)
+        return provenance.with_redone(made, again, now) if again else made
 
     def _complete(self, missing: Missing[Task], known: dict[Key, list[Record]], path: Path, jobs: int) -> None:
         """Measure what is missing, and write the file after each task. What is measured again is replaced by then."""

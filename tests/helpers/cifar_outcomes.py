@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from experiments.cifar.behaviour import PARTS, Behaviour
 from experiments.cifar.cases import ALL, HEADS, ON_SHIFT, SPH, SUBSETS, TEMPERATURES
 from experiments.cifar.measure import Outcome
 from experiments.networks.cifar_networks import SHIFTED, SHIFTS
@@ -49,6 +50,8 @@ def made_outcomes():
     for count, draws in SUBSETS.items():
         common = {"part": "classes", "data": "cifar100", "network": "cifar100-48", "variant": str(count)}
         found += [outcome(m, 1 / count, draw=d, classes=count, **common) for d in range(draws) for m in HEADS]
+        common["part"] = "classes-200"
+        found += [outcome(m, 1 / (1 + d), draw=d, classes=count, **common) for d in range(draws) for m in HEADS]
     for name, recipe in RUNS.items():
         for step, epochs in enumerate(recipe.checkpoints):
             common = {"part": "training", "network": name, "variant": f"{epochs:g}", "separation": 1.0 + step}
@@ -61,3 +64,12 @@ def made_outcomes():
             common = {"part": "shift", "data": NETWORKS[name].data, "network": name, "variant": f"{shift} 2"}
             found += [outcome(m, 0.2 if m != "softmax" else 0.0, **common) for m in ON_SHIFT]
     return found
+
+
+def made_behaviours():
+    """A record for each network, whose imbalance is its best-on-test gain."""
+    return [
+        Behaviour(*o.key, o.softmax_accuracy, bunched=o.softmax_accuracy / 2, order=0.8, imbalance=o.gain)
+        for o in made_outcomes()
+        if o.part in PARTS and o.method == "sph_best_on_test"
+    ]

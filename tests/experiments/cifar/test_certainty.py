@@ -22,9 +22,7 @@ def test_bins_hold_shares_and_error_rates():
     np.testing.assert_allclose(found.shares[[5, 9]], [0.4, 0.6])
     np.testing.assert_allclose(found.error_rates[[5, 9]], [0.5, 0.1])
     assert np.isnan(found.error_rates[0])
-    assert found.bunched == pytest.approx(0.6)
     assert found.bunched_wrong == pytest.approx(6 / 26)
-    assert found.is_ordered
 
 
 def test_order_is_how_often_the_right_prediction_is_the_more_certain_one():
@@ -33,13 +31,6 @@ def test_order_is_how_often_the_right_prediction_is_the_more_certain_one():
     assert (perfect.order, reversed_.order) == (1.0, 0.0)
 
 
-def test_an_error_rate_that_rises_with_certainty_is_not_in_order():
-    certainties = np.repeat([0.55, 0.95], 50)
-    right = np.concatenate([np.full(50, True), np.arange(50) % 2 == 0])
-    assert not certainty_of("made", samples_with(certainties, right)).is_ordered
-
-
 def test_the_shipped_networks_are_there_for_comparison():
     found = of_vmnist(SHIPPED[0])
     assert 0.6 < found.accuracy < 0.85
-    assert found.is_ordered

@@ -8,7 +8,7 @@ from experiments.cifar.results import Results
 from experiments.networks import cifar_networks
 from experiments.networks.cifar_networks import keep, kept_path
 from experiments.networks.cifar_recipes import CLASSES, EVERYTHING
-from helpers.cifar_outcomes import made_outcomes, outcome
+from helpers.cifar_outcomes import made_behaviours, made_outcomes, outcome
 
 
 @pytest.fixture
@@ -29,10 +29,18 @@ def keep_made(path, classes, rng):
 
 
 def test_the_whole_report_is_written(kept, tmp_path):
-    text = report.write(made_outcomes(), kept, tmp_path / "no vmnist.csv", tmp_path / "out")
+    text = report.write(made_outcomes(), made_behaviours(), kept, tmp_path / "no vmnist.csv", tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"report.md", "networks.md", "summary.md", "findings.md", "guesses.md", "temperatures.md"} <= names
-    figures = ("reductions", "certainty", "classes", "training", "samples", "shift", "figure1", "figure2")
+    assert {
+        "report.md",
+        "networks.md",
+        "summary.md",
+        "findings.md",
+        "guesses.md",
+        "temperatures.md",
+        "behaviour.md",
+    } <= names
+    figures = ("reductions", "certainty", "classes", "training", "samples", "shift", "imbalance", "figure1", "figure2")
     assert {f"{name}.{kind}" for name in figures for kind in ("png", "pdf")} <= names
     written = (tmp_path / "out" / "report.md").read_text()
     assert "{" not in written
@@ -42,7 +50,7 @@ def test_the_whole_report_is_written(kept, tmp_path):
 
 def test_a_quick_run_has_the_tables_of_its_networks_only(kept, tmp_path):
     outcomes = [outcome(method) for method in ("softmax", "sph_best_on_test", "sph_chosen", "auto", "auto_features")]
-    text = report.write(outcomes, kept, tmp_path / "no vmnist.csv", tmp_path / "out")
+    text = report.write(outcomes, [], kept, tmp_path / "no vmnist.csv", tmp_path / "out")
     assert "| CIFAR-10 | cifar10-8 | 60.0 % | +2.0 % | +0.0 % | **+3.0 %** | +5.0 % | - |" in text
     assert not (tmp_path / "out" / "report.md").exists()
 
