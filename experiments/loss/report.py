@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aftermax._utils.text import p_value, percent, signed, table
-from experiments.loss.measure import AUTO_NETWORKS, BASELINE, Outcome, cases
+from experiments.loss.measure import AUTO_NETWORKS, BASELINE, Outcome
 from experiments.loss.results import AUTO, LEVEL, SAME, Pair, Results
-from experiments.loss.training import EPOCHS, MAX_STEPS
+from experiments.loss.training import EPOCHS, MAX_STEPS, epochs_to_try
+from experiments.networks.recipes import MAIN, RECIPES
 from experiments.plotting import RULE, Style, draw_points, hide_frame, log_samples_axis, new_figure
-from experiments.runs.table_report import unfinished, write_report
+from experiments.runs.table_report import write_report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +42,7 @@ STYLES = {
     "gaussian_softmax": ("s", "-", "#c46a1f", "#c46a1f"),
 }
 BEST = Style("softmax's loss, AutoHead", "D", "-", "#0b4f9e", "#0b4f9e")
+MIN_NETWORKS = 10  # for a test to show a difference of a few points
 MIN_Y = -80.0  # per cent; the panels end here, at the latest
 NOTE = (
     "\\*: p < 0.05 in a paired t-test against softmax's argmax, over the networks of that size, if there are three.\n"
@@ -67,9 +69,8 @@ Fewer errors are relative to softmax's loss with argmax on the same networks. Wr
 def write(outcomes: Sequence[Outcome], out: Path) -> str:
     """Write table, figure and report to ``out``; return the table and the answers as text."""
     results = Results(outcomes)
-    introduction = INTRODUCTION + unfinished(outcomes, len(cases()))
     caption = "fewer errors by size and loss"
-    return write_report(out, introduction, size_table(results), answers(results), draw(results), caption)
+    return write_report(out, INTRODUCTION, size_table(results), answers(results), draw(results), caption)
 
 
 def title(pair: Pair) -> str:
@@ -127,7 +128,8 @@ def answers(results: Results) -> str:
     ]
     lines = [f"- **{question}** {_answer(results, pairs, other)}" for question, pairs, other in questions if pairs]
     epochs = ", ".join(f"{LOSS_LABELS[loss]} {_epochs(results, loss)}" for loss in LOSS_LABELS)
-    return "\n".join([*lines, f"- Median number of epochs chosen: {epochs}."]) + "\n"
+    lines += [f"- Median number of epochs chosen: {epochs}.", f"- {_at_the_end(results)}"]
+    return "\n".join(lines) + "\n"
 
 
 def _answer(results: Results, pairs: Sequence[Pair], other: Pair) -> str:
@@ -135,7 +137,9 @@ def _answer(results: Results, pairs: Sequence[Pair], other: Pair) -> str:
     differences = {pair: results.difference(pair, other) for pair in pairs}
     verdicts = {pair: difference.verdict(LEVEL / len(pairs)) for pair, difference in differences.items()}
     better, worse = ([title(pair) for pair in pairs if verdicts[pair] == which] for which in ("better", "worse"))
-    parts = [f"Yes: {'; '.join(better)}." if better else "None does significantly (paired t-test)."]
+    networks = min(difference.networks for difference in differences.values())
+    few = f" On {networks} networks only little can be shown." if networks < MIN_NETWORKS else ""
+    parts = [f"Yes: {'; '.join(better)}." if better else f"None does significantly (paired t-test).{few}"]
     if worse:
         parts.append(f"Significantly worse: {'; '.join(worse)}.")
     listed = "; ".join(
@@ -143,6 +147,17 @@ def _answer(results: Results, pairs: Sequence[Pair], other: Pair) -> str:
     )
     parts.append(f"Differences in fewer errors, in points: {listed}.")
     return " ".join(parts)
+
+
+def _at_the_end(results: Results) -> str:
+    """How often the most epochs that were tried were the best: more might have been better."""
+    chosen = {(o.key, o.loss): o for o in results.outcomes}.values()
+    batch = RECIPES[MAIN].batch
+    ends = [o for o in chosen if o.epochs == max(epochs_to_try(o.trained_on, batch))]
+    return (
+        f"In {len(ends)} of {len(chosen)} trainings the most epochs that were tried (at most {MAX_STEPS} batches) were "
+        "the best: more might be better still, with softmax's loss too."
+    )
 
 
 def _epochs(results: Results, loss: str) -> str:

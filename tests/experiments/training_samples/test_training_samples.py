@@ -139,8 +139,3 @@ def test_the_report_has_its_table_and_figure(tmp_path):
     assert text in (tmp_path / "report.md").read_text()
     assert "| 100 | 2 | cross-fitted training samples | 100 | 10.0 % | +50.0 % | +50.0 % | +25.0 % |" in text
     assert (tmp_path / "gain.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_run_that_is_not_finished_says_so():
-    assert "4 of 16 networks" in report.unfinished(made_outcomes(), len(cases()))
-    assert report.unfinished([replace(OUTCOME, trained_on=size, network=n) for size, n in cases()], 16) == ""
