@@ -138,7 +138,7 @@ def test_with_fewer_than_three_networks_nothing_is_significant():
 
 
 def test_the_answers_follow_from_the_numbers():
-    first, second, third, _ = report.answers(Results(made_outcomes())).splitlines()
+    first, second, third, *_ = report.answers(Results(made_outcomes())).splitlines()
     assert "None does significantly" in first
     assert "Significantly worse: Gaussian + softmax, its rule, D from training." in first
     assert "None does significantly" in second
