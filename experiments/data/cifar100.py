@@ -46,10 +46,3 @@ def load_cifar100(folder: Path | None = None) -> CIFAR100 | None:
     train, test = read_batch(files / TRAIN_FILE, FORMAT, TRAIN_SIZE), read_batch(files / TEST_FILE, FORMAT, TEST_SIZE)
     (train_fine, train_coarse), (test_fine, test_coarse) = train.labels, test.labels
     return CIFAR100(train.images, train_fine, train_coarse, test.images, test_fine, test_coarse)
-
-
-def coarse_of_fine(cifar100: CIFAR100) -> NDArray[np.int64]:
-    """The coarse class of every fine class."""
-    coarse = np.empty(FINE, dtype=np.int64)
-    coarse[cifar100.train_labels] = cifar100.train_coarse_labels
-    return coarse

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.data import cifar100
-from experiments.data.cifar100 import coarse_of_fine, load_cifar100
+from experiments.data.cifar100 import load_cifar100
 
 TRAIN, TEST = 200, 4
 
@@ -42,10 +42,6 @@ def test_images_come_with_fine_and_coarse_labels(folder):
     np.testing.assert_array_equal(found.train_coarse_labels, train[b"coarse_labels"])
     np.testing.assert_array_equal(found.test_labels, test[b"fine_labels"])
     np.testing.assert_array_equal(found.test_coarse_labels, test[b"coarse_labels"])
-
-
-def test_every_fine_class_has_its_coarse_one(folder):
-    np.testing.assert_array_equal(coarse_of_fine(load_cifar100(folder)), np.arange(100) // 5)
 
 
 def test_where_there_is_no_cifar100_there_is_none(tmp_path):
