@@ -338,7 +338,7 @@ def models(
     out: Out = None,
     draws: Annotated[
         int, typer.Option("--draws", min=1, metavar="N", help="How often samples are drawn and models trained.")
-    ] = 3,
+    ] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="One draw of scikit-learn's digits only.")] = False,
     again: Again = False,
 ) -> None:
