@@ -30,7 +30,6 @@ QUICK_NETWORKS = ("cifar10-8", "cifar10-16")
 TEMPERATURES = ("0.5", "2", "fitted")
 SUBSETS = {5: 6, 10: 6, 20: 4, 50: 2}  # numbers of classes, and how many draws of so many
 SUBSETS_OF = "cifar100-48"
-SUPERCLASSES = 20
 
 ALL = ("softmax", "sph_best_on_test", "sph_chosen", "auto", "auto_features", "sms")
 SPH = ("softmax", "sph_best_on_test", "sph_chosen")

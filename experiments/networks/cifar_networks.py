@@ -19,7 +19,7 @@ from aftermax._utils.files import write_atomically
 from experiments.data.cifar10 import load_cifar10
 from experiments.data.cifar100 import load_cifar100
 from experiments.data.corruptions import AMOUNTS, corrupted
-from experiments.networks.cifar_recipes import EVERYTHING, CifarRecipe
+from experiments.networks.cifar_recipes import EVERYTHING, NETWORKS, CifarRecipe
 from experiments.networks.mnist_networks import import_torch
 from experiments.networks.samples import Samples
 
@@ -168,7 +168,7 @@ def _train_and_keep(name: str, recipe: CifarRecipe, cifar: Cifar, kept: Path, bu
     if recipe.checkpoints:
         return
     features, logits = _outputs(network, data.test_images)
-    keep(kept_path(name, kept), logits, data.test_labels, features)
+    keep(kept_path(name, kept), logits, data.test_labels, features if name in NETWORKS else None)
     for shift in SHIFTS if name in SHIFTED else ():
         shifted = corrupted(data.test_images, shift, AMOUNTS["cifar10"][shift][STRENGTH - 1])
         _, logits = _outputs(network, shifted)
