@@ -155,7 +155,7 @@ def cifar(
     """The paper's second experiment, on CIFAR-10, 20 and 100.
 
     Every method on networks of every strength, and the paper's guesses why there is little to gain, one by one. The
-    scores of the networks are kept in the repository, so that nothing is trained.
+    scores of our networks are in the repository, so that nothing is trained unless they are gone.
     """
     from experiments.cifar import report, untrained
     from experiments.cifar.behaviour import behaviours
@@ -165,15 +165,13 @@ def cifar(
     from experiments.networks.cifar_networks import Cifar
     from experiments.runs.csv_records import read_records
 
-    folder = _folder(out, "cifar", quick)
+    redone, folder = _methods(redo, ALL), _folder(out, "cifar", quick)
     tasks = cases(kept, scores, quick)
     if not quick:
         untrained.run(data, folder, again=again)
         tasks += control_cases(kept, scores)
     path = folder / "outcomes.csv"
-    CifarExperiment(Cifar(data), kept).run(
-        tasks, path, again=again, redo=_methods(redo, ALL), jobs=1 if quick else jobs
-    )
+    CifarExperiment(Cifar(data), kept).run(tasks, path, again=again, redo=redone, jobs=1 if quick else jobs)
     records = behaviours(tasks, folder / "behaviour.csv")
     print(report.write(read_records(Outcome, path), records, kept, vmnist / "outcomes.csv", folder))
     print(f"Written to {folder}: tables{'' if quick else ', report.md'}, figures, outcomes.csv, run.json")

@@ -8,20 +8,20 @@ import numpy as np
 
 from experiments.other_models.models import MODELS
 from experiments.other_models.results import TITLES, Results
-from experiments.plotting import BEST_ON_TEST, CHOSEN, RULE, Style, hide_frame, new_figure
+from experiments.paper.figures import STYLES as PAPER_STYLES
+from experiments.plotting import RULE, Style, hide_frame, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# The methods look as in the paper's figures.
 STYLES = {
-    "full_d": Style("full D (naive Bayes on the responses)", "s", "", "#c46a1f", "white"),
-    "sph_best_on_test": BEST_ON_TEST._replace(
-        label="SPH, best on test (the paper's protocol: looks at the test labels)"
-    ),
-    "sph_chosen_scaled": Style("SPH, chosen honestly, after temperature scaling", "D", "", "#0b4f9e", "none"),
-    "sph_chosen": CHOSEN._replace(label="SPH, chosen honestly"),
-    "auto": Style("AutoHead", "o", "", "black", "black"),
+    "full_d": Style("full D (naive Bayes on the responses)", "o", "", "#2e7d4f", "white"),
+    "sph_best_on_test": PAPER_STYLES["sph_best_on_test"],
+    "sph_chosen_scaled": Style("SPH, chosen honestly, after temperature scaling", "s", "", "#c46a1f", "none"),
+    "sph_chosen": PAPER_STYLES["sph_chosen"],
+    "auto": PAPER_STYLES["auto_head"],
 }
 SIZES = {"sph_chosen_scaled": 9, "auto": 4}  # so that none hides another; the others have 6
 LIMITS = -60.0, 85.0  # per cent; what is beyond is drawn as an arrow at the edge
