@@ -220,7 +220,7 @@ def choosing(
 
 @app.command("training-samples")
 def training_samples(
-    data: Data = None, out: Out = None, networks: Networks = 2, quick: Quick = False, again: Again = False
+    data: Data = None, out: Out = None, networks: Networks = 1, quick: Quick = False, again: Again = False
 ) -> None:
     """Can heads be fitted on training samples?
 

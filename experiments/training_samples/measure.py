@@ -27,7 +27,7 @@ from experiments.runs.runner import Experiment
 from experiments.training_samples.sources import FOLDS, MAX_FITTED_ON, SOURCES, Fitting, Labelled, test_scores, train
 
 SIZES = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
-NETWORKS = 2
+NETWORKS = 1
 # The part of the default grid in which D is of all samples, whatever their certainty; the whole grid takes ten times as
 # long. The folds are drawn once.
 GRID = default_grid()[:1]
