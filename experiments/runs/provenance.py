@@ -218,5 +218,5 @@ def sentence(folder: Path) -> str:
         for entry in entries:
             text += f"; {', '.join(entry['methods'])} {what}"
             text += f" with commit {entry['commit']}" if entry.get("commit") else " later"
-    note = f" {made['note']}" if made.get("note") else ""
+    note = f" {made['note']}" if made.get("commit") and made.get("note") else ""
     return f"{text}. The settings, versions and processor are in [{NAME}]({NAME}).{note}\n"

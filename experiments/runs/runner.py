@@ -100,10 +100,10 @@ class Experiment(ABC, Generic[Task, Record]):
         known = {} if again else self._known(path)
         missing = self._missing(tasks, known, redo)
         made = self._provenance(path, missing, redo, fresh=not known)
-        if missing:
-            print(f"Tasks: {len(tasks)}, of which {len(missing)} to do ...", flush=True)
         try:
             self.prepare([task for task, _ in missing])
+            if missing:
+                print(f"Tasks: {len(tasks)}, of which {len(missing)} to do ...", flush=True)
             if not known:  # from here on, what the file holds is lost
                 path.unlink(missing_ok=True)
             provenance.write(path.parent, made)

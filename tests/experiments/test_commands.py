@@ -23,17 +23,7 @@ from helpers.made_digits import dim_digits
 from helpers.outcomes import OUTCOME, table_cells, trial_samples
 from helpers.samples import ROOT
 
-COMMANDS = [
-    "vmnist",
-    "cifar",
-    "recipes",
-    "choosing",
-    "models",
-    "training-samples",
-    "loss",
-    "shift",
-    "money",
-]
+COMMANDS = ["vmnist", "cifar", "recipes", "choosing", "training-samples", "loss", "shift", "money", "models"]
 
 
 def run(*arguments, **environment):

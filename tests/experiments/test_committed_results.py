@@ -4,7 +4,7 @@ import pytest
 
 from experiments.cifar import cases as cifar_cases
 from experiments.cifar import report as cifar_report
-from experiments.cifar.certainty import of_vmnist
+from experiments.cifar.behaviour import Behaviour
 from experiments.cifar.measure import Outcome as CifarOutcome
 from experiments.cifar.results import HONEST
 from experiments.cifar.results import Results as CifarResults
@@ -52,11 +52,11 @@ def test_every_case_of_cifar_is_there_with_each_of_its_methods(cifar):
 
 
 def test_the_tables_of_cifar_are_those_of_its_outcomes(cifar, vmnist):
-    shown, others = cifar_report.certainties(SCORES), [of_vmnist(size) for size in cifar_report.SHIPPED]
+    records = read_records(Behaviour, RESULTS / "cifar" / "behaviour.csv")
     tables = {
         "networks": cifar_report.networks_table(cifar),
         "summary": cifar_report.summary_table(cifar, vmnist),
-        **cifar_report.explanations(cifar, vmnist, shown, others),
+        **cifar_report.explanations(cifar, records, vmnist),
     }
     for name, table in tables.items():
         assert text("cifar", f"{name}.md") == table, name
