@@ -306,7 +306,7 @@ def test_where_naive_bayes_does_better_than_sph_the_report_says_so():
 def test_the_confused_classes_are_those_that_softmax_takes_for_each_other(small):
     experiment, results, _ = small
     scores = experiment.scores(results.outcomes[0])
-    first, second = figures.most_confused(scores)
+    first, second = figures.most_confused(scores, np.arange(10))
     predictions = scores.val_logits.argmax(axis=1)
 
     def confused(i, k):
