@@ -34,10 +34,6 @@ class PooledRule(nn.Module, ABC):
         self.running = tuple(part.detach() for part in statistics)
         return statistics
 
-    def forget(self) -> None:
-        """Forget all samples, so that D can be estimated on others."""
-        self.running = ()
-
     def forward(self, responses: torch.Tensor, statistics: Statistics | None = None) -> torch.Tensor:
         """A score for each sample and class, the larger the likelier; from the running statistics by default."""
         return self._scores(responses, *(self.running if statistics is None else statistics))

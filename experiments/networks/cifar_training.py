@@ -27,6 +27,7 @@ def new_network(recipe: CifarRecipe) -> nn.Sequential:
     classes = CLASSES[recipe.data]
     if not recipe.dense:
         network = small_resnet(recipe.widths, classes)
+        # torch's types do not know of memory_format.
         return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
     layers: list[nn.Module] = [nn.Flatten()]
     inputs = 3 * 32 * 32

@@ -93,7 +93,7 @@ def image_segments() -> DataSet:
         from river.datasets import ImageSegments
     except ImportError as error:
         raise ImportError("The image segments are in river: pip install --editable '.[experiments]'") from error
-    rows, names = zip(*ImageSegments(), strict=True)  # type: ignore[no-untyped-call]
+    rows, names = zip(*ImageSegments(), strict=True)  # type: ignore[no-untyped-call]  # river has no types here
     _, labels = np.unique(names, return_inverse=True)
     features = np.array([list(row.values()) for row in rows], dtype=np.float32)
     return DataSet(

@@ -98,6 +98,7 @@ class OtherModels(Experiment[Task, Outcome]):
         "other_models/measure.py",
         "other_models/methods.py",
         "other_models/models.py",
+        "paper/best_on_test.py",
         "other_models/networks.py",
     )
 

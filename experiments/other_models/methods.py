@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from aftermax import AutoHead, SPHClassifier, SPHClassifierCV, sweep
+from aftermax import AutoHead, SPHClassifierCV
 from aftermax.data import Scores
 from aftermax.sph.grid import CERTAINTIES, DEFAULTS
-from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from aftermax.sph.pooled_temperature import fit_temperature
 from experiments.benchmark.measure import choice_of
+from experiments.paper.best_on_test import best_on_test
 
 # For the honest choice, for time: 864 of the 107,640 combinations of the default grid.
 GRID: dict[str, list[Any]] = {
@@ -41,12 +41,9 @@ def sph_best_on_test(scores: Scores) -> Predictions:
 
     All combinations of the default grid are tried.
     """
-    logits, labels, test, truth = scores
-    columns = sweep(logits, labels, eval_logits=test, eval_labels=truth, n_jobs=1, progress=False)
-    best = int(np.argmax(columns["gain"]))
-    hyperparameters = {name: columns[name][best].item() for name in HYPERPARAMETERS}
+    predictions, hyperparameters = best_on_test(*scores, n_jobs=1)
     changed = {name: value for name, value in hyperparameters.items() if value != DEFAULTS[name]}
-    return SPHClassifier(**hyperparameters).fit(logits, labels).predict(test), json.dumps(changed)
+    return predictions, json.dumps(changed)
 
 
 def sph_chosen(scores: Scores) -> Predictions:

@@ -18,12 +18,12 @@ def best_on_test(
     test_logits: NDArray[Any],
     test_labels: NDArray[np.int64],
     grid: Grid | None = None,
+    n_jobs: int = -1,
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """SPH's predictions for the test samples, and its hyperparameters, which were picked by the test labels."""
     classes = np.arange(logits.shape[1])
-    columns = sweep(
-        logits, labels, grid, eval_logits=test_logits, eval_labels=test_labels, classes=classes, progress=False
-    )
+    evaluated = {"eval_logits": test_logits, "eval_labels": test_labels}
+    columns = sweep(logits, labels, grid, **evaluated, classes=classes, n_jobs=n_jobs, progress=False)
     best = int(np.argmax(columns["gain"]))
     hyperparameters = {name: columns[name][best].item() for name in HYPERPARAMETERS}
     head = SPHClassifier(classes=classes, **hyperparameters).fit(logits, labels)

@@ -44,7 +44,14 @@ class VmnistExperiment(Experiment[Case, Outcome]):
     name = "vmnist"
     record = Outcome
     seeds = "each network's seed is in outcomes.csv"
-    code = ("data/mnist.py", "networks", "paper/methods.py", "paper/results.py", "paper/vmnist.py")
+    code = (
+        "data/mnist.py",
+        "networks",
+        "paper/best_on_test.py",
+        "paper/methods.py",
+        "paper/results.py",
+        "paper/vmnist.py",
+    )
 
     mnist: MNIST
     recipe: str = MAIN

@@ -73,9 +73,14 @@ def test_a_subset_of_classes_has_their_columns_and_their_samples_only(scores):
     np.testing.assert_array_equal(np.array([1, 4])[found.labels], samples.labels[inside])
 
 
-def test_smaller_subsets_are_within_larger_ones():
-    orders = [np.random.default_rng(0).permutation(100)[:count] for count in (5, 10)]
-    assert set(orders[0]) < set(orders[1])
+def test_smaller_subsets_are_within_larger_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr(cifar_networks, "VALIDATION_SAMPLES", 200)
+    logits = np.tile(np.arange(100, dtype=np.float32), (400, 1))  # so that a column shows which class it is of
+    keep(kept_path("cifar100-48", tmp_path), logits, np.arange(400) % 100)
+    cases = {(case.variant, case.draw): case.load()[1].logits[0] for case in module.class_cases(tmp_path)}
+    for draw in range(4):
+        assert set(cases["5", draw]) < set(cases["10", draw]) < set(cases["20", draw])
+    assert set(cases["5", 0]) != set(cases["5", 1])
 
 
 def test_the_fitted_temperature_undoes_a_factor():

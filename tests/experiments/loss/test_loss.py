@@ -4,16 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
+from experiments.loss import report, training
 from experiments.loss.measure import LOSS_NAMES, LossExperiment, Outcome, cases
+from experiments.loss.predictors import own_scores, responses_of
 from experiments.loss.results import AUTO, Results, paired_t
 from experiments.networks.mnist_networks import Case, draw_samples, seed_of, train_network
 from experiments.networks.recipes import MAIN, RECIPES
 from helpers.made_digits import noisy_digits
-
-torch = pytest.importorskip("torch")
-from experiments.loss import report, training  # noqa: E402
-from experiments.loss.predictors import own_scores, responses_of  # noqa: E402
 
 OUTCOME = Outcome(
     trained_on=100,
