@@ -163,7 +163,10 @@ class SPHClassifierCV(HeadEstimator):
         return self
 
     def _report(self, choice: Choice) -> None:
-        self.gain_, self.gain_interval_, self.p_value_ = choice.gain, choice.gain_interval, choice.p_value
+        self.p_value_, self.proven_ = choice.comparison.p_value, not choice.fell_back
+        self.gain_, self.gain_interval_, self.gain_prediction_interval_ = promised_gain(
+            choice.comparison, kept_softmax=choice.fell_back
+        )
         self.held_out_: NDArray[Any] = self.classes_[choice.out_of_fold]
         self.cv_results_, self.best_index_ = choice.cv_results, choice.best_index
         self.fell_back_, self.best_params_ = choice.fell_back, dict(choice.head.hyperparameters)
