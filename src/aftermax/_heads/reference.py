@@ -46,7 +46,7 @@ class Reference:
     @classmethod
     def from_state(cls, values: object, n_classes: int) -> Self:
         """From a file that anyone may have written: a ValueError says what is wrong with it."""
-        names = {field for field in cls.__dataclass_fields__}
+        names = set(cls.__dataclass_fields__)
         named: Mapping[str, Any] = fields(values, names, "the reference")
         listed = {
             name: tuple(number(one, name) for one in some(named[name], n_classes, name))
