@@ -32,8 +32,10 @@ def out_of_fold_linear(
     Of more than 10,000 samples it is fitted on a part, and the others are out-of-fold without further ado.
     """
     step = -(-len(logits) // MAX_SAMPLES)
-    parts = (projected, samples.codes, samples.weights, logits, samples.inner_folds())
-    fitted, out_of_fold = _cross_validated(*(part[::step] for part in parts))
+    some = slice(None, None, step)
+    fitted, out_of_fold = _cross_validated(
+        projected[some], samples.codes[some], samples.weights[some], logits[some], samples.inner_folds()[some]
+    )
     everywhere = projected @ fitted.coefficients
     everywhere[::step] = out_of_fold
     return fitted, everywhere

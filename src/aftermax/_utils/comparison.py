@@ -123,4 +123,4 @@ def _central(values: NDArray[np.float64]) -> tuple[float, float]:
 
 def summed(values: NDArray[np.float64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """The sum of the values of each group; the values themselves if there are no groups."""
-    return values if groups is None else np.bincount(groups, values)
+    return values if groups is None else np.bincount(groups, values).astype(np.float64)

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]  # the samples to fit on, and those that are held out
 Keys = NDArray[np.uint64]
 
-GOLDEN = np.uint64(
-    0x9E3779B97F4A7C15
-)  # 2^64 over the golden ratio: Knuth, The Art of Computer Programming, vol. 3, 6.4
+# 2^64 over the golden ratio: Knuth, The Art of Computer Programming, vol. 3, 6.4.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 CELLS = 8  # to the typical margin: logits are rounded to an eighth of it before they are hashed
 DEPTH = 16  # typical margins below the largest: further below, all logits are the same
 
@@ -66,7 +65,8 @@ def _ranks_within(cells: Keys, *values: NDArray[np.float64]) -> Keys:
 
 def keyed_uniform(keys: Keys, salt: int) -> NDArray[np.float64]:
     """A uniform random number in (0, 1) for each key; other ones with another salt."""
-    return np.asarray(((_mixed(keys ^ _mixed(np.uint64([salt]))) >> np.uint64(11)) + 0.5) / 2.0**53)
+    salted = _mixed(keys ^ _mixed(np.array([salt], dtype=np.uint64)))
+    return ((salted >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
 
 
 def keyed_folds(keys: Keys, folds: int, salt: int) -> NDArray[np.int64]:

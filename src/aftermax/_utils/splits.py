@@ -67,10 +67,7 @@ def _indices(part: Any, n_samples: int) -> NDArray[np.intp]:
     values = np.asarray(part)
     if values.dtype == bool:
         values = np.flatnonzero(values)
-    if (
-        values.ndim != 1
-        or values.dtype.kind not in "iu"
-        or (len(values) and not 0 <= values.min() <= values.max() < n_samples)
-    ):
+    known = bool(np.isin(values, np.arange(n_samples)).all())
+    if values.ndim != 1 or (len(values) and values.dtype.kind not in "iu") or not known:
         raise ValueError("not indices")
     return np.unique(values).astype(np.intp)

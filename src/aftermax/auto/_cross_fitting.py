@@ -81,7 +81,8 @@ def cross_fit(
 
     workers = n_jobs if len(samples.codes) <= MANY_SAMPLES else 1
     with Progress("cross-fitting", len(splits) + 1, progress) as bar:
-        for fitted, predicted in in_threads(fit_on, range(len(splits) + 1), workers):
+        for latest, predicted in in_threads(fit_on, range(len(splits) + 1), workers):
+            fitted = latest  # the last one is fitted on all samples
             for which, key, scores in predicted:
                 means.add(which, key, scores)
             bar.step()

@@ -35,6 +35,7 @@ class Judged(NamedTuple):
 
     @property
     def key(self) -> tuple[str, float]:
+        """Which candidate it is."""
         return self.tier, self.trust
 
     @property
@@ -50,6 +51,7 @@ class Judged(NamedTuple):
 
     @property
     def loss_is_lower(self) -> bool:
+        """Whether its log loss, if it has one, is significantly lower."""
         return bool(np.isnan(self.loss_p_value) or self.loss_p_value < LOSS_LEVEL)
 
 
