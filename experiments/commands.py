@@ -359,6 +359,26 @@ def models(
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
 
 
+@app.command()
+def trust(
+    out: Out = None,
+    jobs: Jobs = 2,
+    quick: Annotated[bool, typer.Option("--quick", help="Three draws of two worlds only.")] = False,
+    again: Again = False,
+) -> None:
+    """Does AutoHead keep its promises?
+
+    False alarms, harm, coverage of the true gain and its bias, in simulated worlds whose truth is known.
+    """
+    from experiments.trust import report
+    from experiments.trust.measure import TrustExperiment, tasks
+
+    folder = _folder(out, "trust", quick)
+    outcomes = TrustExperiment().run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables, outcomes.csv, run.json")
+
+
 def _load_cifar10(data: Path | None, quick: bool) -> CIFAR10 | None:
     """CIFAR-10 if it is there, or else a line that says how to get it; a quick run does without."""
     if quick:
