@@ -18,8 +18,10 @@ from aftermax._utils.chance import warn_if_by_chance
 from aftermax._utils.folds import content_order, stratified_folds
 from aftermax._utils.indexing import select_samples
 from aftermax._utils.labels import encode_labels, label_codes, listed, warn_if_misaligned
+from aftermax._utils.one_logit import is_one_logit, one_column
 from aftermax._utils.paired_tests import exact_mcnemar, gain_interval, relative_gain, samples_to_prove, wins_and_losses
 from aftermax._utils.random import generator
+from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_features, as_logits, check_count, compute_ready
 from aftermax.auto.head import AutoHead
 from aftermax.sph.classifier_cv import SPHClassifierCV
@@ -102,14 +104,18 @@ def _audit(
     with _never_ignored():
         checked = compute_ready(as_logits(logits))
         classes = _agreed_classes(classes, head)
-        names, codes = encode_labels(labels, checked.shape, classes, getattr(logits, "columns", None))
+        headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
+        names, codes = encode_labels(labels, checked.shape, classes, headings, one_logit=one_logit)
         misaligned = warn_if_misaligned(checked, codes, names)
+        if not misaligned:
+            warn_if_unpredicted(checked, codes, names)
     before_fit = len(caught)
     softmax = checked.argmax(axis=1)
     checked_features = None if features is None else as_features(features, len(codes))
     ours = isinstance(head, AutoHead | SPHClassifierCV)
     with _never_ignored() if ours else nullcontext():
-        table = logits if hasattr(logits, "columns") else checked  # heads may select columns by name
+        as_given = one_column(checked) if one_logit else checked
+        table = logits if headings is not None else as_given  # heads may select columns by name
         fitted, predicted = _out_of_fold(head, table, checked, codes, names, checked_features, cv, rng)
     during_fit = slice(before_fit, len(caught))
     if not misaligned:
