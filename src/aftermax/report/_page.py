@@ -44,7 +44,7 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
     ----------
     audit : Audit
         The result of :func:`~aftermax.audit`.
-    logits : array-like of shape (n_samples, n_classes)
+    logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
         The logits that were audited: for the certainty of softmax and the response array.
     labels : array-like of shape (n_samples,)
         Their labels.

@@ -76,8 +76,9 @@ class ResponseArray:
 
         Parameters
         ----------
-        logits : array-like of shape (n_samples, n_classes)
-            The model's outputs before softmax, for samples that it was not trained on.
+        logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            The model's outputs before softmax, for samples that it was not trained on. One logit for each sample, of a
+            binary model, becomes two units: its halves, of either sign.
         labels : array-like of shape (n_samples,)
             The true classes.
         center : {"mean", "median"}, default="mean"

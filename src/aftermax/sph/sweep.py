@@ -48,8 +48,9 @@ def sweep(
 
     Parameters
     ----------
-    logits : array-like of shape (n_samples, n_classes)
-        The model's outputs before softmax, for the samples to fit on.
+    logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+        The model's outputs before softmax, for the samples to fit on. One logit for each sample, of a binary model, is
+        the log-odds of the second class.
     labels : array-like of shape (n_samples,)
         Their true classes.
     grid : dict or list of dicts, default=None
