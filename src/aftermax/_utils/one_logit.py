@@ -23,7 +23,7 @@ SIGMOID_OUTPUTS = (
 def shape_of(logits: Any) -> tuple[int, ...]:
     """The shape of an array, a data frame or nested lists; () where it has none."""
     try:
-        return tuple(getattr(logits, "shape", None) or np.shape(logits))
+        return tuple(getattr(logits, "shape", None) or np.asarray(logits).shape)
     except ValueError:  # lists of different lengths
         return ()
 
