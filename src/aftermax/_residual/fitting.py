@@ -18,6 +18,7 @@ from aftermax._utils.multinomial import Scores
 
 LOGISTIC_CLASSES = 50  # at most, for a linear map by logistic regression; with more classes it is by least squares
 LOGITS_TO_STACK_ON, SAMPLES_TO_STACK_ON = 1_000_000, 5_000  # whichever are more samples
+TIERS = ("biases", "linear", "combination")  # from the safest to the richest
 
 Correction = LinearCorrection | KernelCorrection | GaussianCorrection
 
@@ -46,13 +47,14 @@ class StackedCorrections:
         return {name: float(self.stacking.weights[[one == name for one in names]].sum()) for name in names}
 
 
-def fit_corrections(samples: Samples, rng: np.random.Generator) -> dict[str, StackedCorrections]:
-    """Stackings with one kind of correction each, and the one with all of them ("combination"), by name.
+def fit_corrections(samples: Samples, salt: int) -> dict[str, StackedCorrections]:
+    """A stacking without corrections ("biases"), with linear maps only, and with all of them ("combination"), by name.
 
-    The corrections are the same in all of them; a stacking that leaves some out gives them no weight.
+    The corrections are the same in all of them; a stacking that leaves some out gives them no weight. ``salt``
+    determines the centers of the kernels.
     """
     scale, logits = scale_logits(samples.logits)
-    chosen = choose_centers(logits, rng)
+    chosen = choose_centers(logits, samples.keys, salt)
     most = max(SAMPLES_TO_STACK_ON, LOGITS_TO_STACK_ON // logits.shape[1])
     stacked_on = slice(None, None, -(-len(logits) // most))
     projections, centers = [], []
@@ -68,7 +70,7 @@ def fit_corrections(samples: Samples, rng: np.random.Generator) -> dict[str, Sta
             corrections.append(NamedCorrection(name, source, correction))
             base_scores.append(scores)
     names = [one.name for one in corrections]
-    used: dict[str, set[str]] = {"biases": set(), **{name: {name} for name in names}, "combination": set(names)}
+    used = dict(zip(TIERS, (set(), {name for name in names if name.startswith("linear")}, set(names)), strict=True))
     stackings = {name: _stack(base_scores, names, kept, samples, stacked_on) for name, kept in used.items()}
     return {
         name: StackedCorrections(scale, projections, centers, corrections, stacking)
@@ -88,13 +90,13 @@ def _fit_each(
     n_classes, suffix = logits.shape[1], " of features" if source else ""
     found: list[tuple[str, Correction, Scores]] = []
     if not source:
-        gaussian, scores = out_of_fold_gaussian(projected, samples.codes, samples.weights, n_classes)
+        gaussian, scores = out_of_fold_gaussian(projected, samples)
         found.append(("gaussian", gaussian, scores[stacked_on]))
     if source or n_classes > LOGISTIC_CLASSES:
         ridge = fit_ridge(projected.__getitem__, np.eye(projected.shape[1]), samples, logits, stacked_on)
-        linear, scores = LinearCorrection(ridge.coefficients, ridge.intercepts), ridge.leave_one_out
+        linear, scores = LinearCorrection(ridge.coefficients, ridge.intercepts), ridge.out_of_fold
     else:
-        linear, scores = out_of_fold_linear(projected, samples.codes, samples.weights, logits)
+        linear, scores = out_of_fold_linear(projected, samples, logits)
         scores = scores[stacked_on]
     found.append(("linear" + suffix, linear, scores))
     kernels = fit_kernels(projected, centers, samples, logits, stacked_on)

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._residual.samples import INNER_FOLDS, TINY
-from aftermax._utils.folds import interleaved_folds
+from aftermax._residual.samples import TINY, Samples
 from aftermax._utils.multinomial import Scores
 
 OWN_COVARIANCES = 50  # with more classes than this, all share one covariance
@@ -98,14 +97,15 @@ def _own_covariances(
     return out
 
 
-def out_of_fold_gaussian(
-    projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], n_classes: int
-) -> tuple[GaussianCorrection, Scores]:
+def out_of_fold_gaussian(projected: NDArray[np.float64], samples: Samples) -> tuple[GaussianCorrection, Scores]:
     """The correction fitted on all samples, and out-of-fold scores of each, by five folds."""
-    out = np.full((len(projected), n_classes), -np.log(n_classes))  # a single sample has no other to be scored by
-    folds = interleaved_folds(len(projected), INNER_FOLDS)
-    for fold in range(INNER_FOLDS if len(projected) > 1 else 0):
+    n_classes, codes, weights = samples.logits.shape[1], samples.codes, samples.weights
+    out = np.full((len(projected), n_classes), -np.log(n_classes))
+    folds = samples.inner_folds()
+    for fold in np.unique(folds):
         others, held_out = folds != fold, folds == fold
+        if not others.any():  # no other to be scored by
+            break
         part = fit_gaussian(projected[others], codes[others], weights[others], n_classes)
         out[held_out] = part.scores(projected[held_out])
     return fit_gaussian(projected, codes, weights, n_classes), out

@@ -45,6 +45,13 @@ class ResidualHead:
                 terms.add_to(out[some], [values[some] for values in inputs])
         return out
 
+    def mixed_with_softmax(self, temperature: float, trust: float) -> ResidualHead:
+        """The head whose scores are (1 - trust) * logits / temperature + trust * the scores of this one."""
+        if trust == 1:
+            return self
+        slope = (1 - trust) / temperature + trust * self.slope
+        return ResidualHead(slope, trust * self.biases, tuple(one.scaled(trust) for one in self.terms))
+
     def predict(self, inputs: Inputs) -> NDArray[np.int64]:
         """The column with the largest score."""
         out = np.empty(len(inputs[0]), dtype=np.int64)

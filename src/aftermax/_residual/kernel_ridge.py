@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from aftermax._residual.samples import TINY, Samples
 from aftermax._residual.stacking import fit_stacking
+from aftermax._utils.folds import Keys, keyed_uniform
 from aftermax._utils.multinomial import Scores
 from aftermax._utils.softmax import softmax_certainty
 
@@ -57,14 +58,14 @@ def _narrower(kernel: NDArray[np.float64], level: int) -> NDArray[np.float64]:
     return kernel
 
 
-def choose_centers(logits: Scores, rng: np.random.Generator) -> NDArray[np.intp]:
+def choose_centers(logits: Scores, keys: Keys, salt: int) -> NDArray[np.intp]:
     """Samples to be Nystroem centers, drawn without replacement: the more uncertain, the likelier.
 
-    Each gets the key log(u) / weight with u uniform, and the largest keys are taken (Efraimidis and Spirakis, 2006).
+    Each gets the priority log(u) / weight with u uniform, and the largest are taken (Efraimidis and Spirakis, 2006).
     """
     doubt = 1 - softmax_certainty(logits)
-    keys = np.log(rng.random(len(doubt))) / (doubt + MIN_DOUBT)
-    return np.argsort(-keys, kind="stable")[: CENTERS[-1]]
+    priorities = np.log(keyed_uniform(keys, salt)) / (doubt + MIN_DOUBT)
+    return np.argsort(-priorities, kind="stable")[: CENTERS[-1]]
 
 
 def fit_kernels(
@@ -77,12 +78,12 @@ def fit_kernels(
         some = centers[:count]
         root = _inverse_square_root(_narrower(between_centers[:count, :count], level))
         ridge = fit_ridge(partial(_kernel_of, projected, some, level), root, samples, logits, stacked_on)
-        found.append((KernelCorrection(level, ridge.coefficients, ridge.intercepts), ridge.leave_one_out))
+        found.append((KernelCorrection(level, ridge.coefficients, ridge.intercepts), ridge.out_of_fold))
     return found
 
 
 def _kernel_of(
-    projected: NDArray[np.float64], centers: NDArray[np.float64], level: int, which: slice
+    projected: NDArray[np.float64], centers: NDArray[np.float64], level: int, which: Which
 ) -> NDArray[np.float64]:
     return rbf_kernel(projected[which], centers, level)
 
@@ -98,14 +99,16 @@ def _inverse_square_root(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Ridge(NamedTuple):
-    """Coefficients and intercepts of a ridge regression of the one-hot labels, and leave-one-out scores."""
+    """Coefficients and intercepts of a ridge regression of the one-hot labels, and out-of-fold scores."""
 
     coefficients: NDArray[np.float64]
     intercepts: NDArray[np.float64]
-    leave_one_out: Scores
+    out_of_fold: Scores
 
 
-Design = Callable[[slice], NDArray[np.float64]]  # the columns of the design matrix for some of the samples
+Which = slice | NDArray[np.intp]
+Design = Callable[[Which], NDArray[np.float64]]  # the columns of the design matrix for some of the samples
+Scorer = Callable[[float], Scores]  # the out-of-fold scores of some of the samples for a penalty
 
 
 def fit_ridge(design: Design, root: NDArray[np.float64], samples: Samples, logits: Scores, stacked_on: slice) -> Ridge:
@@ -115,19 +118,18 @@ def fit_ridge(design: Design, root: NDArray[np.float64], samples: Samples, logit
     the weakest, each time starting from the stacking found before.
     """
     path = RidgePath(design, samples, root)
+    scorer_of = HeldOutGroups(design, samples, root).scorer if samples.grouped else path.scorer
     some = slice(None, None, max(1, len(logits) // MAX_SAMPLES_TO_CHOOSE_ON))
-    rotated = path.rotated(some)
+    scorer = scorer_of(some)
     best, least, start = PENALTIES[0], np.inf, None
     for penalty in PENALTIES:
-        base_scores = [logits[some], path.leave_one_out(some, rotated, penalty)]
+        base_scores = [logits[some], scorer(penalty)]
         start, loss = fit_stacking(base_scores, samples.codes[some], samples.weights[some], biases=False, start=start)
         if loss < least:
             best, least = penalty, loss
-    leave_one_out = np.concatenate(
-        [path.leave_one_out(part, path.rotated(part), best) for part in _chunks(len(logits), stacked_on.step)]
-    )
+    out_of_fold = np.concatenate([scorer_of(part)(best) for part in _chunks(len(logits), stacked_on.step)])
     coefficients = path.axes @ path.coefficients(best)
-    return Ridge(coefficients, path.label_mean - path.design_mean @ coefficients, leave_one_out)
+    return Ridge(coefficients, path.label_mean - path.design_mean @ coefficients, out_of_fold)
 
 
 class RidgePath:
@@ -168,21 +170,63 @@ class RidgePath:
         """In the rotated basis."""
         return np.asarray(self.moments / (self.eigenvalues + penalty)[:, None])
 
-    def rotated(self, which: slice) -> NDArray[np.float64]:
+    def rotated(self, design: NDArray[np.float64]) -> NDArray[np.float64]:
         """The design of some samples, in the rotated basis."""
-        return np.asarray((self.design(which) - self.design_mean) @ self.axes)
+        return np.asarray((design - self.design_mean) @ self.axes)
 
-    def leave_one_out(self, which: slice, rotated: NDArray[np.float64], penalty: float) -> Scores:
-        """The samples' scores, each by a regression without that sample.
+    def scorer(self, which: slice) -> Scorer:
+        """The scores of some samples, each by a regression without that sample (leave-one-out).
 
         The leave-one-out residual is the residual / (1 - h), where h is the sample's leverage: the diagonal of the hat
         matrix, which here includes the intercept (+ 1).
         """
-        labels = self._centred_labels(which)
-        leverage = self.shares[which] * (np.square(rotated) @ (1 / (self.eigenvalues + penalty)) + 1)
-        residuals = labels - rotated @ self.coefficients(penalty)
-        residuals /= np.maximum(1 - leverage, 1e-6)[:, None]
-        return np.asarray(labels - residuals + self.label_mean)
+        rotated, labels = self.rotated(self.design(which)), self._centred_labels(which)
+        squares = np.square(rotated)
+
+        def leave_one_out(penalty: float) -> Scores:
+            leverage = self.shares[which] * (squares @ (1 / (self.eigenvalues + penalty)) + 1)
+            residuals = labels - rotated @ self.coefficients(penalty)
+            residuals /= np.maximum(1 - leverage, 1e-6)[:, None]
+            return np.asarray(labels - residuals + self.label_mean)
+
+        return leave_one_out
+
+
+class HeldOutGroups:
+    """Ridge regressions without each of a few folds that keep samples together which belong together.
+
+    Leave-one-out would leave the sample's own group in, and choose a penalty that learns groups by heart.
+    """
+
+    def __init__(self, design: Design, samples: Samples, root: NDArray[np.float64]) -> None:
+        self.design, self.folds = design, samples.inner_folds()
+        self.n_classes = samples.logits.shape[1]
+        self.paths = {}
+        for fold in np.unique(self.folds):
+            others = np.flatnonzero(self.folds != fold)
+            if len(others):
+                self.paths[fold] = RidgePath(partial(_of_others, design, others), samples.take(others), root)
+
+    def scorer(self, which: slice) -> Scorer:
+        """The scores of some samples, each by a regression without its fold."""
+        positions = np.arange(len(self.folds))[which]
+        held_out = {fold: np.flatnonzero(self.folds[positions] == fold) for fold in self.paths}
+        rotated = {
+            fold: self.paths[fold].rotated(self.design(positions[rows])) for fold, rows in held_out.items() if len(rows)
+        }
+
+        def out_of_fold(penalty: float) -> Scores:
+            out = np.full((len(positions), self.n_classes), 1 / self.n_classes)
+            for fold, values in rotated.items():
+                path = self.paths[fold]
+                out[held_out[fold]] = values @ path.coefficients(penalty) + path.label_mean
+            return out
+
+        return out_of_fold
+
+
+def _of_others(design: Design, others: NDArray[np.intp], which: Which) -> NDArray[np.float64]:
+    return design(others[which])
 
 
 def _chunks(n_samples: int, step: int = 1) -> list[slice]:

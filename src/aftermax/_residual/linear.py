@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._residual.samples import INNER_FOLDS
-from aftermax._utils.folds import interleaved_folds
+from aftermax._residual.samples import Samples
 from aftermax._utils.multinomial import Scores, loss_and_gradient, one_hot
 from aftermax._utils.softmax import log_losses
 
@@ -26,26 +25,32 @@ class LinearCorrection(NamedTuple):
 
 
 def out_of_fold_linear(
-    projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], logits: Scores
+    projected: NDArray[np.float64], samples: Samples, logits: Scores
 ) -> tuple[LinearCorrection, Scores]:
     """The correction fitted on the samples, and out-of-fold scores of each, by five folds.
 
     Of more than 10,000 samples it is fitted on a part, and the others are out-of-fold without further ado.
     """
-    step = -(-len(codes) // MAX_SAMPLES)
-    fitted, out_of_fold = _cross_validated(projected[::step], codes[::step], weights[::step], logits[::step])
+    step = -(-len(logits) // MAX_SAMPLES)
+    some = slice(None, None, step)
+    fitted, out_of_fold = _cross_validated(
+        projected[some], samples.codes[some], samples.weights[some], logits[some], samples.inner_folds()[some]
+    )
     everywhere = projected @ fitted.coefficients
     everywhere[::step] = out_of_fold
     return fitted, everywhere
 
 
 def _cross_validated(
-    projected: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64], logits: Scores
+    projected: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    logits: Scores,
+    folds: NDArray[np.int64],
 ) -> tuple[LinearCorrection, Scores]:
     """With the last penalty, from the strongest on, that lowers the out-of-fold log loss; fits are warm-started."""
     n_samples, n_classes = logits.shape
-    folds = interleaved_folds(n_samples, INNER_FOLDS)
-    parts = [folds != fold for fold in range(INNER_FOLDS) if n_samples > 1]
+    parts = [folds != fold for fold in np.unique(folds) if (folds != fold).any()]
     paths = [_Regression(projected[part], codes[part], weights[part], logits[part]) for part in parts]
     best, least = -1, np.inf
     out_of_fold = np.zeros((n_samples, n_classes))

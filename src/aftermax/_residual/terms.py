@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,15 @@ class InputTerms:
     linear: NDArray[np.float64]  # (d, K)
     gaussian: GaussianCorrection | None
     gaussian_weight: float
+
+    def scaled(self, factor: float) -> InputTerms:
+        """These terms, multiplied by a factor."""
+        return replace(
+            self,
+            coefficients=factor * self.coefficients,
+            linear=factor * self.linear,
+            gaussian_weight=factor * self.gaussian_weight,
+        )
 
     def add_to(self, scores: Scores, inputs: Sequence[NDArray[np.float64]]) -> None:
         """Add these terms to the scores, in place."""

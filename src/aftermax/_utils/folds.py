@@ -1,9 +1,124 @@
-"""Stratified folds, and an order of the samples that does not depend on the order in which they were passed."""
+"""Folds for cross-validation, and an order of the samples that does not depend on the order in which they were passed.
+
+A fold follows from what a sample *is*, not from where it stands: the folds are the same if the samples are shuffled, if
+the values change in their last digits (as between file formats), or if a constant is added to all logits of a sample.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]  # the samples to fit on, and those that are held out
+Keys = NDArray[np.uint64]
+
+# 2^64 over the golden ratio: Knuth, The Art of Computer Programming, vol. 3, 6.4.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+CELLS = 8  # to the typical margin: logits are rounded to an eighth of it before they are hashed
+DEPTH = 16  # typical margins below the largest: further below, all logits are the same
+
+
+# ---- keys: random numbers that belong to a sample --------------------------------------------------------------------
+
+
+def sample_keys(logits: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> Keys:
+    """A pseudorandom number for each sample that follows from its logits; samples of one group share one.
+
+    The logits are rounded to cells before they are hashed, so that a change in the last digits changes the key of
+    hardly any sample. Samples that share a cell are told apart by their rank within it.
+    """
+    second, largest = np.partition(logits, -2, axis=1)[:, -2:].T
+    below = np.ascontiguousarray(largest - logits.T)
+    # A power of two, so that the cells do not move if the typical margin does.
+    margin = float(np.median(np.median(below, axis=0)))
+    cell = 2.0 ** np.round(np.log2(margin / CELLS)) if margin > 0 else 1.0
+    hashed = np.zeros(len(logits), dtype=np.uint64)
+    for column in np.rint(np.minimum(below, DEPTH * margin) / cell).astype(np.int64):
+        hashed += _mixed(column.astype(np.uint64))  # a sum, so that the order of the classes has no effect
+    keys = _mixed(hashed + _ranks_within(hashed, largest - second, largest))
+    if groups is None:
+        return keys
+    first = np.full(int(groups.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(first, groups, keys)
+    return np.asarray(first[groups])
+
+
+def _mixed(values: Keys) -> Keys:
+    """Scramble the bits (the finaliser of SplitMix64: G. Steele, D. Lea, C. Flood, 2014)."""
+    values = (values + GOLDEN) & np.uint64(0xFFFFFFFFFFFFFFFF)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(values ^ (values >> np.uint64(31)))
+
+
+def _ranks_within(cells: Keys, *values: NDArray[np.float64]) -> Keys:
+    """The rank of each sample among those of its cell, by these values."""
+    order = np.lexsort((*reversed(values), cells))
+    numbers = np.arange(len(cells), dtype=np.uint64)
+    begins = np.concatenate([[True], cells[order][1:] != cells[order][:-1]])
+    out = np.empty(len(cells), dtype=np.uint64)
+    out[order] = numbers - np.maximum.accumulate(np.where(begins, numbers, 0))
+    return out
+
+
+def keyed_uniform(keys: Keys, salt: int) -> NDArray[np.float64]:
+    """A uniform random number in (0, 1) for each key; other ones with another salt."""
+    salted = _mixed(keys ^ _mixed(np.array([salt], dtype=np.uint64)))
+    return ((salted >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
+
+
+def keyed_folds(keys: Keys, folds: int, salt: int) -> NDArray[np.int64]:
+    """Assign each key to one of the folds at random; folds are of about equal size, and none may be empty.
+
+    The folds are not stratified. With stratified folds the classes outside of a fold are as frequent as within, which
+    those of new samples are not: a bias for each class then seems to gain more than it does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.folds import keyed_folds
+    >>> folds = keyed_folds(np.arange(1000, dtype=np.uint64), 5, salt=0)
+    >>> sorted(set(folds.tolist())), bool((np.bincount(folds) > 150).all())
+    ([0, 1, 2, 3, 4], True)
+    """
+    out = (keyed_uniform(keys, salt) * folds).astype(np.int64)
+    if len(np.unique(out)) < min(2, len(np.unique(keys))):  # few keys, all in one fold
+        out = np.unique(keys, return_inverse=True)[1] % 2
+    return np.asarray(out)
+
+
+def group_folds(groups: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Assign each group to one of the folds: in random order, each to the fold that has the fewest samples so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.folds import group_folds
+    >>> np.bincount(group_folds(np.array([0, 0, 1, 1, 2, 2]), 3, np.random.default_rng(0)))
+    array([2, 2, 2])
+    """
+    sizes = np.bincount(groups)
+    filled = np.zeros(min(folds, len(sizes)), dtype=np.int64)
+    fold_of = np.empty(len(sizes), dtype=np.int64)
+    for group in rng.permutation(len(sizes)):
+        fold_of[group] = np.argmin(filled)
+        filled[fold_of[group]] += sizes[group]
+    return np.asarray(fold_of[groups])
+
+
+def splits_of(folds: NDArray[np.int64]) -> list[Split]:
+    """The samples outside of each fold, and those within."""
+    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
+
+
+def covered_once(splits: Sequence[Split], n_samples: int) -> bool:
+    """Whether each sample is held out exactly once."""
+    return bool((np.bincount(np.concatenate([test for _, test in splits]), minlength=n_samples) == 1).all())
+
+
+# ---- stratified folds ------------------------------------------------------------------------------------------------
 
 
 def stratified_folds(codes: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -11,7 +126,8 @@ def stratified_folds(codes: NDArray[np.int64], folds: int, rng: np.random.Genera
 
     The shuffled samples are dealt to the folds in turn, one class after the other. So each class is spread as evenly as
     possible, and the sizes of the folds differ by at most one. Unlike scikit-learn's ``StratifiedKFold``, this neither
-    warns of nor refuses classes with fewer samples than folds.
+    warns of nor refuses classes with fewer samples than folds. They are for choosing, not for proving: see
+    :func:`keyed_folds`.
 
     References
     ----------
@@ -50,23 +166,24 @@ def ranked_folds(codes: NDArray[np.int64], order: NDArray[np.intp], folds: int) 
     return out
 
 
-def interleaved_folds(n_samples: int, folds: int) -> NDArray[np.int64]:
-    """Every k-th sample in one fold: for samples that are in :func:`content_order`, whose neighbours are alike."""
-    return np.arange(n_samples) % folds
+# ---- order -----------------------------------------------------------------------------------------------------------
 
 
 def content_order(logits: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return indices that sort the samples by their content, so that folds do not depend on the order of the samples.
+    """Return indices that sort the samples by their content, so that results do not depend on the order of the samples.
 
     The first key is the margin between the largest and the second largest logit. It changes neither if a constant is
     added to all logits nor if the classes are reordered. Ties are broken by a hash of the logits relative to the
     largest, and then by the largest.
     """
     second, largest = np.partition(logits, -2, axis=1)[:, -2:].T
-    hashed = codes.astype(np.uint64)
-    columns = np.ascontiguousarray(logits.T) - largest
-    for bits in columns.view(np.uint64):
-        # Multiplicative hashing by 2^64 over the golden ratio: Knuth, The Art of Computer Programming, vol. 3, 6.4.
-        hashed = (hashed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+    return np.lexsort((largest, row_hashes(logits - largest[:, None], codes.astype(np.uint64)), largest - second))
+
+
+def row_hashes(values: NDArray[np.float64], start: Keys | None = None) -> Keys:
+    """A hash of the exact values of each row: equal rows have equal hashes."""
+    hashed = np.zeros(len(values), dtype=np.uint64) if start is None else start
+    for bits in np.ascontiguousarray(values.T + 0.0).view(np.uint64):  # + 0.0: minus zero is zero
+        hashed = (hashed ^ bits) * GOLDEN
         hashed ^= hashed >> np.uint64(32)
-    return np.lexsort((largest, hashed, largest - second))
+    return hashed

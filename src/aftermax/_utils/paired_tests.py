@@ -1,6 +1,7 @@
-"""Comparing two classifiers on the same samples: wins and losses, their test, their interval, their power.
+"""Comparing two classifiers on the same samples: wins and losses, tests of the hypothesis that nothing is gained.
 
-A win is a sample that only the new classifier gets right, a loss one that only the baseline gets right.
+A win is a sample that only the new classifier gets right, a loss one that only the baseline gets right. All tests of a
+gain are one-sided. The estimate of a gain and its intervals are in :mod:`aftermax._utils.comparison`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-DRAWS = 10_000
-ROUNDING = 1e-12  # a standard deviation of no more than this is rounding
-ALPHA, POWER = 0.05, 0.8  # significance level, and the power that a sample size is computed for
+# One-sided level of every claim that errors are fewer: the same as that of a two-sided test at 5 %, so that a gain is
+# significant where its 95 % interval lies above 0.
+ALPHA = 0.025
+POWER = 0.8  # that a sample size is computed for
+MOST_TO_ENUMERATE = 14  # changes: all 2^14 signs of them are tried; of more, the tail is approximated
+FLIPS = 5_000  # random signs, for the test of several candidates
+SMALL = 1e-3  # below this, the p-value of several candidates is Bonferroni's
+ROUNDING = 1e-12
 
 
 def wins_and_losses(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> tuple[int, int, int]:
@@ -65,86 +71,130 @@ def _mcnemar(wins: int, losses: int, alternative: str) -> float:
     return float(binomtest(wins, wins + losses, alternative=alternative).pvalue) if wins + losses else 1.0
 
 
-def gain_interval(
-    wins: int, losses: int, errors: int, n_samples: int, rng: np.random.Generator, level: float = 0.95
-) -> tuple[float, float]:
-    """Prediction interval of :func:`relative_gain` on as many new samples, by a paired bootstrap.
+def sign_flip_p_value(changes: NDArray[np.float64]) -> float:
+    """One-sided p-value of a sign-flip test: is the sum of the changes larger than chance?
 
-    Each sample is a win, a loss, an error of both classifiers, or right in both. Resampling the samples (Efron and
-    Tibshirani, 1993) is drawing these four counts from a multinomial distribution, so the samples themselves are not
-    needed. They are drawn twice: once for the true gain, and from that draw again for the gain on new samples.
+    If nothing is gained, each change is as likely to be upwards as downwards: the sum is compared with those of random
+    signs (Fisher's randomisation test of paired differences). If all changes are of the same size this is McNemar's
+    exact test; if they are few, all signs are tried; if they are many, the tail is approximated (saddlepoint).
+
+    Parameters
+    ----------
+    changes : ndarray of shape (n_groups,)
+        By how much the errors of each group drop, weighted if samples have weights. A group is one sample, or several
+        that are not independent of each other.
 
     References
     ----------
-    B. Efron, R. J. Tibshirani (1993). An Introduction to the Bootstrap. Chapman & Hall.
-    """
-    counts = np.array([wins, losses, errors - wins, n_samples - errors - losses])
-    truth = rng.multinomial(n_samples, counts / n_samples, size=DRAWS)
-    new = rng.multinomial(n_samples, truth / n_samples)
-    gains = (new[:, 0] - new[:, 1]) / np.maximum(new[:, 0] + new[:, 2], 1)
-    low, high = np.quantile(gains, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
-def weighted_gain(
-    before: NDArray[np.bool_], after: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> tuple[float, tuple[float, float]]:
-    """Relative reduction of the baseline's weighted errors, and its prediction interval (95 %) on as many new samples.
-
-    The gain is a ratio of two weighted sums. Its variance is that of the linearised ratio (Cochran, 1977, chapter 6),
-    doubled for the sampling error of the new samples, as in :func:`gain_interval`.
-
-    References
-    ----------
-    W. G. Cochran (1977). Sampling Techniques, 3rd edition. Wiley.
-    """
-    drops, errors = weights * (after.astype(float) - before), weights * ~before
-    total = float(errors.sum()) or float(weights.mean())  # without errors before, the gain is counted in samples
-    gain = float(drops.sum()) / total
-    deviation = float(np.sqrt(2 * np.square(drops - gain * errors).sum())) / total
-    return gain, (gain - 1.96 * deviation, gain + 1.96 * deviation)
-
-
-def paired_p_value(
-    fewer_errors: NDArray[np.float64], less_loss: NDArray[np.float64], weights: NDArray[np.float64]
-) -> float:
-    """One-sided p-value of a paired t-test on the drop of errors and the drop of log loss together.
-
-    Few samples change from wrong to right, but the log loss of every sample changes. So both together can be
-    significant where errors alone are too few. Each drop is divided by its standard deviation, and a paired t-test is
-    done on their sum: the test of O'Brien (1984) for several endpoints.
-
-    References
-    ----------
-    P. C. O'Brien (1984). Procedures for comparing samples with multiple endpoints. Biometrics 40, 1079-1087.
+    R. A. Fisher (1935). The Design of Experiments, section 21.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from aftermax._utils.paired_tests import paired_p_value
-    >>> drops = np.tile([1.0, 0.0, 0.0, 0.0], 25)
-    >>> paired_p_value(drops, drops + 0.1, np.ones(100)) < 0.001
+    >>> from aftermax._utils.paired_tests import sign_flip_p_value
+    >>> sign_flip_p_value(np.array([1.0, 1.0, 1.0, 0.0]))
+    0.125
+    """
+    sizes = np.abs(changes[np.abs(changes) > ROUNDING])
+    total = float(changes.sum())
+    if not len(sizes):
+        return 1.0
+    if np.ptp(sizes) <= ROUNDING * sizes[0]:
+        wins = int(np.count_nonzero(changes > ROUNDING))
+        return one_sided_mcnemar(wins, len(sizes) - wins)
+    if len(sizes) <= MOST_TO_ENUMERATE:
+        signs = 1.0 - 2.0 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
+        return float(np.mean(signs @ sizes >= total - 1e-9 * sizes.max()))
+    return _saddlepoint_tail(sizes, total)
+
+
+def _saddlepoint_tail(sizes: NDArray[np.float64], total: float) -> float:
+    """P(sum of randomly signed sizes >= total), by Lugannani and Rice (1980).
+
+    The cumulant generating function is K(t) = sum log cosh(t a). With K'(t) = total, w = sign(t) sqrt(2 (t total - K))
+    and u = t sqrt(K''), the tail is 1 - Phi(w) + phi(w) (1/u - 1/w).
+    """
+    from scipy.optimize import brentq
+    from scipy.special import log_ndtr, ndtr
+
+    if total <= 0:
+        return 1.0 - _saddlepoint_tail(sizes, -total) if total < 0 else 0.5
+    sizes, total = sizes / sizes.max(), total / float(sizes.max())
+    if total >= sizes.sum() * (1 - 1e-9):
+        return float(2.0 ** -len(sizes))
+    high = 1.0
+    while float(np.sum(sizes * np.tanh(high * sizes))) < total and high < 1e6:
+        high *= 2
+    t = brentq(lambda t: float(np.sum(sizes * np.tanh(t * sizes))) - total, 0.0, high)
+    log_cosh = float(np.sum(np.logaddexp(t * sizes, -t * sizes) - math.log(2)))
+    w = math.sqrt(max(2 * (t * total - log_cosh), 0.0))
+    u = t * math.sqrt(float(np.sum(np.square(sizes / np.cosh(np.minimum(t * sizes, 300))))))
+    if w < 1e-3 or u < 1e-3:
+        return float(ndtr(-total / math.sqrt(float(np.square(sizes).sum()))))
+    tail = math.exp(float(log_ndtr(-w))) + math.exp(-w * w / 2) / math.sqrt(2 * math.pi) * (1 / u - 1 / w)
+    return float(np.clip(tail, 2.0 ** -len(sizes), 1.0))
+
+
+def adjusted_p_value(changes: NDArray[np.float64], chosen: int) -> float:
+    """One-sided p-value of one of several candidates that was chosen because it looked best.
+
+    The same random signs are given to the changes of all candidates, and the largest of their standardised sums is
+    compared with that of the chosen one (Westfall and Young, 1993): so trying more candidates raises no false alarms,
+    and candidates that change the same samples cost nothing. It is at least the candidate's own p-value, and at most
+    Bonferroni's, that times the number of candidates.
+
+    Parameters
+    ----------
+    changes : ndarray of shape (n_groups, n_candidates)
+        As for :func:`sign_flip_p_value`, for each candidate.
+    chosen : int
+        The column of the candidate.
+
+    References
+    ----------
+    P. H. Westfall, S. S. Young (1993). Resampling-based Multiple Testing. Wiley.
+    """
+    own = sign_flip_p_value(changes[:, chosen])
+    changing = np.abs(changes).max(axis=0) > ROUNDING
+    bonferroni = min(1.0, own * max(int(changing.sum()), 1))
+    if not changing[chosen] or bonferroni < SMALL or changing.sum() == 1:
+        return bonferroni
+    standardised = changes[:, changing] / np.sqrt(np.square(changes[:, changing]).sum(axis=0))
+    standardised = standardised[np.abs(standardised).max(axis=1) > ROUNDING]
+    observed = changes[:, chosen].sum() / np.sqrt(np.square(changes[:, chosen]).sum())
+    signs = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), size=(FLIPS, len(standardised)))
+    at_least = np.count_nonzero((signs @ standardised).max(axis=1) >= observed - 1e-9)
+    return float(np.clip((1 + at_least) / (1 + FLIPS), own, bonferroni))
+
+
+def mean_p_value(changes: NDArray[np.float64]) -> float:
+    """One-sided p-value of a paired t-test: is the mean of the changes above 0?
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.paired_tests import mean_p_value
+    >>> mean_p_value(np.tile([0.2, 0.1, 0.0, 0.1], 25)) < 0.001
     True
-    >>> paired_p_value(np.zeros(100), np.zeros(100), np.ones(100))
+    >>> mean_p_value(np.zeros(100))
     1.0
     """
     from scipy.stats import t
 
-    improvements = np.zeros(len(weights))
-    for drops in (fewer_errors * weights, less_loss * weights):
-        deviation = drops.std()
-        if deviation > ROUNDING:
-            improvements += drops / deviation
-    # Not scipy's ttest_1samp: it warns where improvements are nearly constant, and gives nan where they are constant.
-    error = improvements.std(ddof=1) / np.sqrt(len(improvements))
-    return float(t.sf(improvements.mean() / error, len(improvements) - 1)) if error > 0 else 1.0
+    # Not scipy's ttest_1samp: it warns where changes are nearly constant, and gives nan where they are constant.
+    if len(changes) < 2:
+        return 1.0
+    error = float(changes.std(ddof=1)) / math.sqrt(len(changes))
+    return float(t.sf(float(changes.mean()) / error, len(changes) - 1)) if error > ROUNDING else 1.0
 
 
-def samples_to_prove(wins: int, losses: int, n_samples: int) -> int | None:
-    """Sample size at which McNemar's test at 5 % finds this gain with a power of 80 %; None without a gain.
+def samples_to_prove(drop: float, changed: float) -> int | None:
+    """Sample size at which McNemar's test finds a gain with a power of 80 %; None without a gain.
 
-    Wins and losses are assumed to be as frequent as here. A head that is fitted on more samples may gain more, and then
-    fewer samples are needed.
+    Parameters
+    ----------
+    drop, changed : float
+        The share of samples by which wins exceed losses, and the share that are wins or losses.
 
     References
     ----------
@@ -156,12 +206,12 @@ def samples_to_prove(wins: int, losses: int, n_samples: int) -> int | None:
     Examples
     --------
     >>> from aftermax._utils.paired_tests import samples_to_prove
-    >>> samples_to_prove(wins=30, losses=20, n_samples=1000)
+    >>> samples_to_prove(drop=0.01, changed=0.05)
     4086
     """
     from scipy.special import ndtri
 
-    if wins <= losses:
+    if drop <= 0:
         return None
     # The normal approximation of Miettinen (1968). McNemar's statistic is (W - L) / sqrt(W + L). Let samples be wins at
     # a rate w and losses at a rate l, with d = w - l and s = w + l. On n samples the statistic has the mean
@@ -170,9 +220,21 @@ def samples_to_prove(wins: int, losses: int, n_samples: int) -> int | None:
     # continuity correction asks for W - L to be larger by one. This has the wanted power if
     #     n d = 1 + sqrt(n) (z_alpha sqrt(s) + z_power sqrt(v)),
     # a quadratic equation in sqrt(n).
-    drop, changed = (wins - losses) / n_samples, (wins + losses) / n_samples
+    changed = max(changed, drop)
     variance = max(changed - drop**2 * (3 + changed) / (4 * changed), 0.0)
-    z_alpha, z_power = float(ndtri(1 - ALPHA / 2)), float(ndtri(POWER))
+    z_alpha, z_power = float(ndtri(1 - ALPHA)), float(ndtri(POWER))
     reach = z_alpha * math.sqrt(changed) + z_power * math.sqrt(variance)
     root = (reach + math.sqrt(reach**2 + 4 * drop)) / (2 * drop)
     return math.ceil(root**2)
+
+
+def samples_range(wins: int, losses: int, n_samples: int) -> tuple[int, int] | None:
+    """Between which numbers of samples a proof of the gain may be expected to need; None if that cannot be told.
+
+    The ends are for a gain that is one standard error larger, and one smaller. If the smaller one is no gain, nothing
+    can be said.
+    """
+    net, changed = wins - losses, wins + losses
+    error = math.sqrt(max(changed - net**2 / n_samples, 0.0))
+    ends = [samples_to_prove((net + sign * error) / n_samples, changed / n_samples) for sign in (1, -1)]
+    return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])

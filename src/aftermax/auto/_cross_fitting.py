@@ -8,78 +8,138 @@ Journal 21, 2018.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._residual.fitting import StackedCorrections, fit_corrections, fit_softmax_temperature
-from aftermax._residual.head import compact
+from aftermax._residual.fitting import TIERS, fit_corrections, fit_softmax_temperature
+from aftermax._residual.head import ResidualHead, compact
 from aftermax._residual.samples import Samples
+from aftermax._utils.folds import Split
+from aftermax._utils.multinomial import Scores
 from aftermax._utils.progress import Progress
-from aftermax._utils.softmax import log_losses
+from aftermax._utils.softmax import log_losses, softmax
 from aftermax._utils.threads import in_threads, one_thread
 from aftermax.auto.candidates import OutOfFold
 
 CHUNK = 2_000  # samples
 MANY_SAMPLES = 20_000  # with more than this, one fit at a time: each takes some hundred megabytes
+UNSCALED = "softmax without temperature"
+# How much of a tier's correction is added to softmax's scores: the candidates.
+TRUSTS = {"biases": (0.5, 1.0), "linear": (0.5, 1.0), "combination": (0.25, 0.5, 0.75, 1.0)}
+
+CandidateKey = tuple[str, float]  # a tier, and how much of it is trusted
 
 
 class CrossFitted(NamedTuple):
-    """Out-of-fold predictions of every candidate, and the temperature and corrections fitted on all samples."""
+    """Out-of-fold results of softmax and of every candidate, and what was fitted on all samples."""
 
-    out_of_fold: dict[str, OutOfFold]
+    held_out: NDArray[np.bool_]  # which samples were held out at all
+    softmax: OutOfFold  # with a temperature
+    unscaled_losses: NDArray[np.float64]  # softmax's, without one
+    candidates: dict[CandidateKey, OutOfFold]
     temperature: float
-    stacked: dict[str, StackedCorrections]
+    heads: dict[str, ResidualHead]
+    stacking_weights: dict[str, float]  # of the combination
+
+
+class _Fitted(NamedTuple):
+    temperature: float
+    heads: dict[str, ResidualHead]
+    stacking_weights: dict[str, float]
+
+    def scores(self, inputs: Sequence[NDArray[np.float64]]) -> Iterator[tuple[CandidateKey, Scores]]:
+        """The scores of softmax with a temperature, and those of each candidate."""
+        softmax_scores = inputs[0] / self.temperature
+        yield ("softmax", 1.0), softmax_scores
+        for tier, head in self.heads.items():
+            correction = head.scores(inputs) - softmax_scores
+            for trust in TRUSTS[tier]:
+                yield (tier, trust), softmax_scores + trust * correction
 
 
 def cross_fit(
-    samples: Samples, folds: NDArray[np.int64], rng: np.random.Generator, n_jobs: int, progress: bool | None
+    samples: Samples, splits: Sequence[Split], rng: np.random.Generator, n_jobs: int, progress: bool | None
 ) -> CrossFitted:
-    """Fit all candidates without each of the folds, and on all samples. The first is softmax with a temperature.
+    """Fit all candidates on the first part of each split, and on all samples; they predict the second parts.
 
-    A fold is held out of *all* of a fit: its penalties, its projection and its stacking weights included.
+    What is held out is held out of *all* of a fit: its penalties, its projection and its stacking weights included.
+    Samples that are held out several times get the mean of their probabilities and of their log losses.
     """
-    held_out = [np.flatnonzero(folds == fold) for fold in np.unique(folds)] + [np.empty(0, dtype=np.intp)]
-    generators = rng.spawn(len(held_out))
+    salts = rng.integers(2**63, size=len(splits) + 1).tolist()
+    means = _Means(samples, splits)
 
-    def fit_without(number: int) -> tuple[float, dict[str, StackedCorrections], dict[str, OutOfFold]]:
+    def fit_on(number: int) -> tuple[_Fitted, list[tuple[NDArray[np.intp], CandidateKey, Scores]]]:
         with one_thread():
-            kept = np.ones(len(folds), dtype=bool)
-            kept[held_out[number]] = False
-            part = samples.take(kept)
-            temperature, stacked = fit_softmax_temperature(part), fit_corrections(part, generators[number])
-            return temperature, stacked, _predict(samples, held_out[number], temperature, stacked)
+            if number == len(splits):
+                return _fit(samples, salts[number]), []
+            train, test = splits[number]
+            fitted = _fit(samples.take(train), salts[number])
+            return fitted, list(_predict(samples, test, fitted))
 
-    workers = n_jobs if len(folds) <= MANY_SAMPLES else 1
-    results = []
-    with Progress("cross-fitting", len(held_out), progress) as bar:
-        for result in in_threads(fit_without, range(len(held_out)), workers):
-            results.append(result)
+    workers = n_jobs if len(samples.codes) <= MANY_SAMPLES else 1
+    with Progress("cross-fitting", len(splits) + 1, progress) as bar:
+        for latest, predicted in in_threads(fit_on, range(len(splits) + 1), workers):
+            fitted = latest  # the last one is fitted on all samples
+            for which, key, scores in predicted:
+                means.add(which, key, scores)
             bar.step()
-    *parts, (temperature, stacked, _) = results
-    order = np.argsort(np.concatenate(held_out))
-    out_of_fold = {
-        name: OutOfFold(*(np.concatenate([part[2][name][column] for part in parts])[order] for column in (0, 1)))
-        for name in ("softmax", *stacked)
-    }
-    return CrossFitted(out_of_fold, temperature, stacked)
+    return CrossFitted(
+        means.held_out,
+        means.result(("softmax", 1.0)),
+        means.unscaled(),
+        {(tier, trust): means.result((tier, trust)) for tier in TIERS for trust in TRUSTS[tier]},
+        fitted.temperature,
+        fitted.heads,
+        fitted.stacking_weights,
+    )
+
+
+def _fit(samples: Samples, salt: int) -> _Fitted:
+    stacked = fit_corrections(samples, salt)
+    heads = {name: compact(one) for name, one in stacked.items()}
+    return _Fitted(fit_softmax_temperature(samples), heads, stacked["combination"].weights_by_name())
 
 
 def _predict(
-    samples: Samples, held_out: NDArray[np.intp], temperature: float, stacked: dict[str, StackedCorrections]
-) -> dict[str, OutOfFold]:
-    """The candidates' predictions of held-out samples, and their log losses."""
-    heads = {name: compact(one) for name, one in stacked.items()}
-    found = {
-        name: OutOfFold(np.empty(len(held_out), dtype=np.int64), np.empty(len(held_out)))
-        for name in ("softmax", *heads)
-    }
+    samples: Samples, held_out: NDArray[np.intp], fitted: _Fitted
+) -> Iterator[tuple[NDArray[np.intp], CandidateKey, Scores]]:
     for first in range(0, len(held_out), CHUNK):
-        some = slice(first, first + CHUNK)
-        inputs, codes = [values[held_out[some]] for values in samples.inputs], samples.codes[held_out[some]]
-        all_scores = {"softmax": inputs[0] / temperature} | {name: head.scores(inputs) for name, head in heads.items()}
-        for name, scores in all_scores.items():
-            found[name].predictions[some] = scores.argmax(axis=1)
-            found[name].losses[some] = log_losses(scores, codes)
-    return found
+        some = held_out[first : first + CHUNK]
+        for key, scores in fitted.scores([values[some] for values in samples.inputs]):
+            yield some, key, scores
+
+
+class _Means:
+    """The mean probabilities and log losses of every candidate, over the splits that hold a sample out."""
+
+    def __init__(self, samples: Samples, splits: Sequence[Split]) -> None:
+        self.samples = samples
+        self.times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(samples.codes))
+        self.held_out = self.times > 0
+        self.several = bool(self.times.max() > 1)
+        self.predictions: dict[CandidateKey, NDArray[np.int64]] = {}
+        self.probabilities: dict[CandidateKey, Scores] = {}
+        self.losses: dict[CandidateKey, NDArray[np.float64]] = {}
+
+    def add(self, which: NDArray[np.intp], key: CandidateKey, scores: Scores) -> None:
+        shape = self.samples.logits.shape
+        predictions = self.predictions.setdefault(key, self.samples.logits.argmax(axis=1))
+        losses = self.losses.setdefault(key, np.zeros(len(predictions)))
+        predictions[which] = scores.argmax(axis=1)
+        losses[which] += log_losses(scores, self.samples.codes[which])
+        if self.several and key[0] != "softmax":
+            self.probabilities.setdefault(key, np.zeros(shape))[which] += softmax(scores)
+
+    def result(self, key: CandidateKey) -> OutOfFold:
+        """Predictions (softmax's for samples that are never held out) and log losses."""
+        predictions = self.predictions[key]
+        if key in self.probabilities:
+            several = self.times > 1
+            predictions = np.where(several, self.probabilities[key].argmax(axis=1), predictions)
+        return OutOfFold(predictions, self.losses[key] / np.maximum(self.times, 1))
+
+    def unscaled(self) -> NDArray[np.float64]:
+        return log_losses(self.samples.logits.copy(), self.samples.codes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from aftermax._heads.protocol import FittedHead
 from aftermax._heads.softmax import SoftmaxHead
-from aftermax._residual.head import compact
 from aftermax._residual.samples import Samples
-from aftermax._utils.folds import stratified_folds
+from aftermax._utils.folds import Split
 from aftermax._utils.labelled_samples import LabelledSamples
 from aftermax._utils.random import generator
-from aftermax.auto._cross_fitting import cross_fit
-from aftermax.auto.candidates import Candidate, Candidates, OutOfFold, judge
+from aftermax.auto._cross_fitting import CrossFitted, cross_fit
+from aftermax.auto.candidates import Candidate, Candidates, Evaluation, OutOfFold, candidate_name, judge
+from aftermax.auto.guard import Decision, Judged, decide
 from aftermax.sph.choice import Choice, choose_sph
 from aftermax.sph.grid import blocks_with_softmax
 
@@ -31,16 +31,19 @@ SPH_GRID = {
 SPH_FOLDS = 5
 SPH_WORK = 50_000_000
 FEW_SAMPLES = 1_000  # with fewer than this there are twice as many folds
+MOST_TO_REPEAT = 2_000_000  # logits, for a second division into folds
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The best candidate, whether it was chosen, and the table of all."""
+    """What predicts, what it gains, and the table of all candidates."""
 
-    fitted: FittedHead  # of the chosen candidate, fitted on all samples
-    best: FittedHead  # of the best candidate, chosen or not
-    best_name: str
-    out_of_fold: NDArray[np.int64]  # predictions of the best candidate
+    fitted: FittedHead
+    tier: str  # "softmax" if softmax is kept
+    trust: float
+    decision: Decision
+    out_of_fold: NDArray[np.int64]  # predictions of what predicts; softmax's where a sample was never held out
+    held_out: NDArray[np.bool_]
     candidates: Candidates
     stacking_weights: dict[str, float]
 
@@ -50,60 +53,82 @@ def default_folds(n_samples: int) -> int:
     return 10 if n_samples < FEW_SAMPLES else 5
 
 
+def default_repeats(n_samples: int, n_classes: int) -> int:
+    """How often the samples are divided into folds."""
+    return 2 if n_samples * n_classes <= MOST_TO_REPEAT else 1
+
+
 def select(
     samples: Samples,
+    splits: Sequence[Split],
+    groups: NDArray[np.int64] | None,
     classes: NDArray[Any],
     *,
-    cv: int | None,
     alpha: float,
+    only_proven: bool,
     rng: np.random.Generator,
     n_jobs: int,
     progress: bool | None,
 ) -> Selection:
-    """Judge every candidate out-of-fold, and choose the best if it is significantly better than softmax."""
-    n_samples = len(samples.codes)
-    folds = stratified_folds(samples.codes, min(cv or default_folds(n_samples), n_samples), rng)
-    cross_fitted = cross_fit(samples, folds, rng, n_jobs, progress)
-    out_of_fold, temperature = cross_fitted.out_of_fold, cross_fitted.temperature
-    heads: dict[str, FittedHead] = {"combination": compact(cross_fitted.stacked["combination"])}
-    eligible = ["combination"]
-    sph = _try_sph(samples, classes, rng, n_jobs)
+    """Judge every candidate out-of-fold, and choose how much of which correction to trust."""
+    crossed = cross_fit(samples, splits, rng, n_jobs, progress)
+    evaluation = Evaluation(samples.codes, samples.weights, groups, crossed.held_out)
+    found = dict(crossed.candidates)
+    sph = _try_sph(samples, groups, classes, rng, n_jobs) if crossed.held_out.all() else None
     if sph is not None:
-        heads["sph"] = replace(sph.head, softmax_temperature=temperature)
-        out_of_fold["sph"] = OutOfFold(sph.out_of_fold, np.full(n_samples, np.nan))
-        eligible += [] if sph.fell_back else ["sph"]
-
-    def judged(name: str, baseline: str = "softmax") -> Candidate:
-        return judge(name, out_of_fold[name], out_of_fold[baseline], samples.codes, samples.weights, rng)
-
-    chosen = _choose(list(heads), eligible, judged, alpha)
-    best = "combination" if chosen == "softmax" else chosen
-    weighted = bool(np.ptp(samples.weights) > 0)
+        found[("sph", 1.0)] = OutOfFold(sph.out_of_fold, np.full(len(samples.codes), np.nan))
+    softmax = crossed.softmax
+    judged = [
+        Judged(
+            *key,
+            evaluation.compare(softmax.predictions, one.predictions),
+            evaluation.loss_p_value(softmax.losses, one.losses) if key[0] != "sph" else np.nan,
+        )
+        for key, one in found.items()
+    ]
+    eligible = [one for one in judged if one.tier != "sph" or (sph is not None and not sph.fell_back)]
+    decision = decide(eligible, alpha, only_proven=only_proven)
+    tier, trust = ("softmax", 1.0) if decision.chosen is None else decision.chosen.key
+    temperature = _proven_temperature(crossed, evaluation, alpha)
+    table = [_softmax_candidate(softmax, evaluation)]
+    table += [judge(*one.key, found[one.key], softmax, one.comparison, evaluation) for one in judged]
     return Selection(
-        fitted=SoftmaxHead(temperature) if chosen == "softmax" else heads[chosen],
-        best=heads[best],
-        best_name=best,
-        out_of_fold=out_of_fold[best].predictions,
-        candidates=Candidates([judged(name) for name in out_of_fold], chosen, weighted=weighted),
-        stacking_weights=cross_fitted.stacked["combination"].weights_by_name(),
+        fitted=_fitted(tier, trust, crossed, temperature, sph),
+        tier=tier,
+        trust=0.0 if tier == "softmax" else trust,
+        decision=decision,
+        out_of_fold=softmax.predictions if tier == "softmax" else found[(tier, trust)].predictions,
+        held_out=crossed.held_out,
+        candidates=Candidates(table, candidate_name(tier, trust), weighted=bool(np.ptp(samples.weights) > 0)),
+        stacking_weights=crossed.stacking_weights,
     )
 
 
-def _choose(names: list[str], eligible: list[str], judged: Callable[[str, str], Candidate], alpha: float) -> str:
-    """The candidate that is significantly better than softmax and than those chosen before it; softmax if none is."""
-    chosen = "softmax"
-    for name in names:
-        against = (judged(name, baseline) for baseline in dict.fromkeys((chosen, "softmax")))
-        significant = all(one.p_value < alpha and one.gain >= 0 for one in against)
-        if significant and name in eligible:
-            chosen = name
-    return chosen
+def _softmax_candidate(softmax: OutOfFold, evaluation: Evaluation) -> Candidate:
+    same = evaluation.compare(softmax.predictions, softmax.predictions)
+    return replace(judge("softmax", 1.0, softmax, softmax, same, evaluation), gain_interval=(0.0, 0.0))
 
 
-def _try_sph(samples: Samples, classes: NDArray[Any], rng: np.random.Generator, n_jobs: int) -> Choice | None:
-    """SPH with hyperparameters of its own; it has no sample weights, and takes long with many classes."""
+def _proven_temperature(crossed: CrossFitted, evaluation: Evaluation, alpha: float) -> float:
+    """The temperature, if it lowers the log loss significantly; else 1."""
+    better = evaluation.loss_p_value(crossed.unscaled_losses, crossed.softmax.losses) < alpha
+    return crossed.temperature if better else 1.0
+
+
+def _fitted(tier: str, trust: float, crossed: CrossFitted, temperature: float, sph: Choice | None) -> FittedHead:
+    if tier == "softmax":
+        return SoftmaxHead(temperature)
+    if tier == "sph" and sph is not None:
+        return replace(sph.head, softmax_temperature=temperature)
+    return crossed.heads[tier].mixed_with_softmax(crossed.temperature, trust)
+
+
+def _try_sph(
+    samples: Samples, groups: NDArray[np.int64] | None, classes: NDArray[Any], rng: np.random.Generator, n_jobs: int
+) -> Choice | None:
+    """SPH with hyperparameters of its own; it has no sample weights here, and takes long with many classes."""
     n_samples, n_classes = samples.logits.shape
-    if n_samples * n_classes**2 > SPH_WORK or np.ptp(samples.weights) > 0:
+    if n_samples * n_classes**2 > SPH_WORK or np.ptp(samples.weights) > 0 or groups is not None:
         return None
     return choose_sph(
         LabelledSamples(samples.logits, samples.codes, classes),

@@ -9,27 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.paired_tests import (
-    gain_interval,
-    one_sided_mcnemar,
-    paired_p_value,
-    relative_gain,
-    weighted_gain,
-    wins_and_losses,
-)
+from aftermax._utils.comparison import Comparison, summed
+from aftermax._utils.paired_tests import mean_p_value, wins_and_losses
 from aftermax._utils.text import aligned, percent, signed
 
 DESCRIPTIONS = {
     "softmax": "softmax with a temperature",
     "biases": "a bias for each class",
-    "gaussian": "Gaussian, full covariance",
-    "linear": "linear map of the logits",
-    "kernel": "RBF kernels on the logits",
-    "linear of features": "linear map of the features",
-    "kernel of features": "RBF kernels on the features",
-    "combination": "all of these, stacked",
+    "linear": "and a linear map",
+    "combination": "and Gaussians and RBF kernels",
     "sph": "Softmax-Pooling Hybrid",
 }
+# Corrections that the combination stacks; "weights_" of AutoHead names them.
+CORRECTIONS = ("gaussian", "linear", "kernel", "linear of features", "kernel of features")
+SHARES = {0.25: "1/4", 0.5: "1/2", 0.75: "3/4"}
 
 
 class OutOfFold(NamedTuple):
@@ -39,23 +32,94 @@ class OutOfFold(NamedTuple):
     losses: NDArray[np.float64]
 
 
+class Evaluation(NamedTuple):
+    """What out-of-fold predictions are judged by: the held-out samples' labels, weights and groups."""
+
+    codes: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    groups: NDArray[np.int64] | None
+    held_out: NDArray[np.bool_]
+
+    def compare(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> Comparison:
+        """Errors of predictions against those of others, on the samples that were held out."""
+        some = self.held_out
+        groups = None if self.groups is None else np.unique(self.groups[some], return_inverse=True)[1]
+        codes = self.codes[some]
+        return Comparison.of(before[some] == codes, after[some] == codes, self.weights[some], groups)
+
+    def loss_p_value(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+        """One-sided p-value of the claim that the log loss is lower after than before."""
+        some = self.held_out
+        groups = None if self.groups is None else np.unique(self.groups[some], return_inverse=True)[1]
+        return mean_p_value(summed(((before - after) * self.weights)[some], groups))
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """A head, judged out-of-fold. Gains are relative reductions of softmax's error."""
+    """A head, judged out-of-fold. Gains are relative reductions of softmax's error.
+
+    The tiers, from the safest to the richest, are "biases", "linear" and "combination": each has the corrections of the
+    one before. A candidate adds a share of its tier's correction to softmax's scores, its ``trust``.
+    """
 
     name: str
+    tier: str
+    trust: float
     error: float
     gain: float
     gain_interval: tuple[float, float]
     wins: int
     losses: int
+    p_value: float  # one-sided, of the claim that it makes fewer errors than softmax
     log_loss: float  # NaN if there is none
-    p_value: float
+    log_loss_p_value: float  # one-sided, of the claim that its log loss is lower; NaN if there is none
 
     @property
     def description(self) -> str:
         """What it is, in a few words."""
-        return DESCRIPTIONS.get(self.name, self.name)
+        if self.trust < 1:
+            return f"{SHARES.get(self.trust, self.trust)} of that correction"
+        return DESCRIPTIONS.get(self.tier, self.tier)
+
+
+def candidate_name(tier: str, trust: float) -> str:
+    """Its tier, and the share of the correction that is added, if that is not all of it.
+
+    Examples
+    --------
+    >>> from aftermax.auto.candidates import candidate_name
+    >>> candidate_name("combination", 1.0), candidate_name("combination", 0.25)
+    ('combination', 'combination 1/4')
+    """
+    return tier if trust == 1 else f"{tier} {SHARES[trust]}"
+
+
+def judge(
+    tier: str,
+    trust: float,
+    head: OutOfFold,
+    softmax: OutOfFold,
+    comparison: Comparison,
+    evaluation: Evaluation,
+) -> Candidate:
+    """A candidate against softmax."""
+    some, codes = evaluation.held_out, evaluation.codes
+    wins, losses, _ = wins_and_losses((softmax.predictions == codes)[some], (head.predictions == codes)[some])
+    weights = evaluation.weights[some]
+    has_losses = not np.isnan(head.losses).any()
+    return Candidate(
+        name=candidate_name(tier, trust),
+        tier=tier,
+        trust=trust,
+        error=float(np.average((head.predictions != codes)[some], weights=weights)),
+        gain=comparison.gain,
+        gain_interval=comparison.intervals()[0],
+        wins=wins,
+        losses=losses,
+        p_value=comparison.p_value,
+        log_loss=float(np.average(head.losses[some], weights=weights)),
+        log_loss_p_value=evaluation.loss_p_value(softmax.losses, head.losses) if has_losses else float("nan"),
+    )
 
 
 class Candidates(Mapping[str, Candidate]):
@@ -76,25 +140,20 @@ class Candidates(Mapping[str, Candidate]):
         return len(self._all)
 
     def __repr__(self) -> str:
-        heads = ["", "candidate", "", "error", "fewer errors", "wins", "losses", "log loss", "p-value"]
+        heads = ["", "candidate", "", "error", "fewer errors", "wins", "losses", "p-value", "log loss", "p-value"]
         rows = [
             [
                 "*" if one.name == self.chosen else "",
                 one.name,
                 one.description,
                 percent(one.error),
-                "" if one.name == "softmax" else signed(one.gain),
-                "" if one.name == "softmax" else f"{one.wins:,}",
-                "" if one.name == "softmax" else f"{one.losses:,}",
-                "" if np.isnan(one.log_loss) else f"{one.log_loss:.3f}",
-                "" if one.name == "softmax" else f"{one.p_value:.2g}",
+                *(_compared(one) if one.name != "softmax" else [""] * 4),
+                _number(one.log_loss, ".3f"),
+                "" if one.name == "softmax" else _number(one.log_loss_p_value, ".2g"),
             ]
             for one in self.values()
         ]
-        notes = (
-            "* chosen, from softmax, the combination and SPH; the others are shown for comparison. All figures are "
-            "out-of-fold."
-        )
+        notes = "* chosen. All figures are out-of-fold; p-values are one-sided, and each is of that candidate alone."
         if self.weighted:
             notes += "\nThe samples are weighted, as you asked for; only wins and losses are plain counts."
         return aligned(heads, rows, texts=3) + "\n" + notes
@@ -107,25 +166,9 @@ class Candidates(Mapping[str, Candidate]):
         }
 
 
-def judge(
-    name: str,
-    head: OutOfFold,
-    baseline: OutOfFold,
-    codes: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> Candidate:
-    """A candidate against a baseline, sample by sample."""
-    before, after = baseline.predictions == codes, head.predictions == codes
-    wins, losses, errors = wins_and_losses(before, after)
-    if np.ptp(weights) == 0:
-        gain = float(relative_gain(wins, losses, errors))
-        interval = gain_interval(wins, losses, errors, len(codes), rng)
-    else:
-        gain, interval = weighted_gain(before, after, weights)
-    if np.isnan(head.losses).any() or np.isnan(baseline.losses).any():
-        p_value = one_sided_mcnemar(wins, losses)
-    else:
-        p_value = paired_p_value(after.astype(float) - before, baseline.losses - head.losses, weights)
-    log_loss = float(np.average(head.losses, weights=weights))
-    return Candidate(name, float(np.average(~after, weights=weights)), gain, interval, wins, losses, log_loss, p_value)
+def _compared(one: Candidate) -> list[str]:
+    return [signed(one.gain), f"{one.wins:,}", f"{one.losses:,}", f"{one.p_value:.2g}"]
+
+
+def _number(value: float, form: str) -> str:
+    return "" if np.isnan(value) else format(value, form)

@@ -1,7 +1,8 @@
-"""AutoHead: stacked corrections and SPH, cross-fitted; softmax is kept unless one of them is significantly better."""
+"""AutoHead: corrections of the logits and SPH, cross-fitted, and trusted as far as the evidence goes."""
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -9,37 +10,55 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._heads.estimator import HeadEstimator
+from aftermax._heads.reference import Reference
 from aftermax._residual.samples import Samples
-from aftermax._utils.folds import content_order
+from aftermax._utils.class_weight import weights_by_class, weights_by_prior
+from aftermax._utils.comparison import promised_gain
+from aftermax._utils.folds import Split, content_order, sample_keys
+from aftermax._utils.groups import as_groups, joined_groups
+from aftermax._utils.paired_tests import ALPHA
 from aftermax._utils.random import generator
 from aftermax._utils.rare_classes import warn_if_rare
+from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits
 from aftermax._utils.threads import one_blas_thread
-from aftermax._utils.validation import as_features, as_weights, check_count, check_number
-from aftermax.auto._class_weight import weights_by_class
-from aftermax.auto._selection import Selection, select
+from aftermax._utils.validation import as_features, as_weights, check_number
+from aftermax.auto._selection import Selection, default_folds, default_repeats, select
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
 MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
 
 
 class AutoHead(HeadEstimator):
-    """The head to use if you do not want to choose: stacked corrections, SPH or, if neither is better, softmax.
+    """The head to use if you do not want to choose: corrections of the logits, trusted as far as the evidence goes.
 
-    Corrections are added to the logits: a bias for each class, a linear map, RBF kernels (ridge regression on Nystroem
-    centers) and Gaussian log-posteriors with full covariances. Stacking weights them, and shrinks them towards zero.
-    The combination is judged out-of-fold: each fold in turn is held out of *all* of the fit, hyperparameters and
-    stacking weights included (cross-fitting). Softmax is kept unless the combination is significantly better. SPH is a
-    candidate too, where the samples have no weights and classes are not too many, and is chosen if it is better still.
+    Corrections are added to the logits, in tiers from safe to rich: a bias for each class ("biases"); a linear map as
+    well ("linear"); Gaussian log-posteriors with full covariances and RBF kernels as well ("combination"; ridge
+    regression on Nystroem centers). Stacking weights them and shrinks them towards zero. All are judged out-of-fold:
+    each fold in turn is held out of *all* of the fit, hyperparameters and stacking weights included (cross-fitting).
+    SPH is a candidate too, where the samples have no weights or groups and classes are not too many.
+
+    Between softmax and a full correction there are heads that trust it in part. The candidate that probably makes the
+    fewest errors predicts; with little evidence that is a quarter of the correction, which changes few predictions, or
+    softmax. Whether fewer errors are *proven* is another question: ``proven_`` and ``p_value_``.
 
     Parameters
     ----------
-    cv : int, default=None
-        Number of folds for cross-fitting. If None, 5, or 10 with fewer than 1,000 samples.
-    alpha : float, default=0.05
-        Softmax is kept unless the p-value of the gain is below this.
+    cv : int, splitter or iterable of splits, default=None
+        Number of folds for cross-fitting, a splitter of scikit-learn such as ``GroupKFold`` or ``TimeSeriesSplit``, or
+        pairs of indices to fit on and to hold out. If None, 5 folds, or 10 with fewer than 1,000 samples, drawn twice.
+    alpha : float, default=0.025
+        Level of the one-sided test by which fewer errors are proven. The default is that of a two-sided test at 5 %,
+        so a gain is proven where its 95 % interval lies above 0.
+    only_proven : bool, default=False
+        Whether softmax is kept unless fewer errors are proven. By default, a head that is likely to make fewer errors
+        predicts even if that is not proven yet.
     class_weight : "balanced" or dict, default=None
         Weights of the classes, as in scikit-learn. "balanced" gives every class the same total weight: then balanced
-        accuracy is what is improved, and what ``gain_`` is about.
+        accuracy is what is improved, and what ``gain_`` is about. The probabilities are then those of a world in which
+        the classes are as frequent as their weights say, not of the world as it is.
+    class_prior : dict or array-like of shape (K,), default=None
+        The true share of each class where the head will be used, if the labelled samples have other ones, as when half
+        of them were chosen to be positive. Samples are weighted so that the classes have these shares.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     random_state : int, RandomState instance or None, default=0
@@ -51,28 +70,40 @@ class AutoHead(HeadEstimator):
 
     Attributes
     ----------
-    chosen_ : {"softmax", "combination", "sph"}
-        The candidate that predicts.
+    chosen_ : {"softmax", "biases", "linear", "combination", "sph"}
+        What predicts: softmax, a tier, or SPH.
+    trust_ : float
+        The share of the tier's correction that is added to softmax's scores; 0 if softmax is kept.
+    proven_ : bool
+        Whether it is proven that the head makes fewer errors than softmax: ``p_value_`` is below ``alpha``.
     gain_ : float
-        Out-of-fold relative reduction of softmax's error: 0.1 is one error in ten. It is that of the combination, or of
-        SPH if that was chosen, also where it was not significant: if ``chosen_`` is "softmax", the head itself gains
-        nothing.
+        Relative reduction of softmax's error to expect of this head: 0.1 is one error in ten, 0 if softmax is kept.
+        It is the out-of-fold gain, shrunk because the head was selected for it.
     gain_interval_ : tuple of float
-        95 % prediction interval of the gain on as many new samples, by a paired bootstrap.
+        95 % interval of the true gain; (0, 0) if softmax is kept, whose predictions are its own.
+    gain_prediction_interval_ : tuple of float
+        In which range (95 %) the gain on as many new samples will be. It is wider, as these have their own luck.
     p_value_ : float
-        Of a one-sided paired test of errors and log losses together (for SPH, of errors alone). Below ``alpha`` the
-        candidate is chosen, if it makes no more errors than softmax.
+        One-sided, of the claim that errors are fewer, by a sign-flip test on the out-of-fold predictions (McNemar's
+        exact test where samples are independent and not weighted). It is corrected for the number of candidates. If
+        softmax is kept, it is that of the best candidate.
     candidates_ : Candidates
-        Every candidate with its out-of-fold error, gain, wins and losses, log loss and p-value. Print it to see a
+        Every candidate with its out-of-fold error, gain, wins and losses, log loss and p-values. Print it to see a
         table; it is a mapping by name.
     weights_ : dict
         The stacking weights of the combination: of the logits, in units of their typical margin, and of each kind of
         correction.
     held_out_ : ndarray of shape (n_samples,)
-        Out-of-fold predictions of the combination, or of SPH if that was chosen. ``gain_`` is computed from these,
+        Out-of-fold predictions of the candidate that predicts; softmax's if it is kept. ``gain_`` follows from these,
         except for samples that were not fitted on because they are very many.
+    held_out_mask_ : ndarray of shape (n_samples,)
+        Which samples were held out; all of them, unless ``cv`` leaves some out, as ``TimeSeriesSplit`` does.
+    class_shares_ : ndarray of shape (K,)
+        The shares of the classes that the head assumes: those of the labelled samples, with their weights.
     fitted_head_ : FittedHead
-        The frozen value that predicts. Its ``kind`` is ``chosen_``; if that is "sph", it has SPH's ``hyperparameters``.
+        The frozen value that predicts; if ``chosen_`` is "sph", it has SPH's ``hyperparameters``.
+    reference_ : Reference
+        Means and spreads of the logits and of softmax's certainty, by which :func:`~aftermax.check` notices drift.
     features_width_ : int or None
         Number of columns of ``features``; None if fitted without.
     classes_ : ndarray of shape (K,)
@@ -91,14 +122,16 @@ class AutoHead(HeadEstimator):
     Unlike softmax's, the predictions depend on a constant that is added to all logits of a sample: log-probabilities
     are not the same as logits. Pass the same kind to :meth:`fit` and :meth:`predict`.
 
+    Identical samples are always held out together, and counted once.
+
     Examples
     --------
     >>> from aftermax import AutoHead
     >>> from aftermax.data import load_vmnist
     >>> scores = load_vmnist(trained_on=500)
     >>> head = AutoHead().fit(scores.val_logits[:1000], scores.val_labels[:1000])
-    >>> head.chosen_, round(head.gain_, 2)
-    ('combination', 0.22)
+    >>> head.chosen_, head.proven_, round(head.gain_, 2)
+    ('combination', True, 0.22)
     >>> softmax_error = (scores.test_logits.argmax(axis=1) != scores.test_labels).mean()
     >>> error = 1 - head.score(scores.test_logits, scores.test_labels)
     >>> float(round(1 - error / softmax_error, 2))  # the gain on new samples
@@ -108,9 +141,11 @@ class AutoHead(HeadEstimator):
     def __init__(
         self,
         *,
-        cv: int | None = None,
-        alpha: float = 0.05,
+        cv: Any = None,
+        alpha: float = ALPHA,
+        only_proven: bool = False,
         class_weight: Literal["balanced"] | dict[Any, float] | None = None,
+        class_prior: dict[Any, float] | ArrayLike | None = None,
         classes: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = -1,
@@ -118,7 +153,9 @@ class AutoHead(HeadEstimator):
     ) -> None:
         self.cv = cv
         self.alpha = alpha
+        self.only_proven = only_proven
         self.class_weight = class_weight
+        self.class_prior = class_prior
         self.classes = classes
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -130,8 +167,9 @@ class AutoHead(HeadEstimator):
         y: ArrayLike,
         features: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> AutoHead:
-        """Cross-fit every candidate, test the combination and SPH against softmax, and fit on all samples.
+        """Cross-fit every candidate, choose how much of which correction to trust, and fit it on all samples.
 
         Parameters
         ----------
@@ -145,37 +183,46 @@ class AutoHead(HeadEstimator):
             :meth:`predict`.
         sample_weight : array-like of shape (n_samples,), default=None
             The weight of each sample.
+        groups : array-like of shape (n_samples,), default=None
+            What each sample is of, such as a patient, a site or a video, if samples of the same one are alike. Groups
+            are held out as a whole, and p-values and intervals count groups, not samples.
         """
         self.__dict__.pop("fitted_head_", None)  # not fitted until fit has succeeded
-        if self.cv is not None:
-            check_count("cv", self.cv, least=2)
+        check_cv_parameter(self.cv)
         check_number("alpha", self.alpha, 0.0, 1.0)
         logits, codes, _ = self._checked(X, y)
         hidden = None if features is None else as_features(features, len(logits))
         self.features_width_ = None if hidden is None else hidden.shape[1]
-        samples = Samples(logits, codes, self._weights(sample_weight, codes), hidden)
+        together = joined_groups(as_groups(groups, len(logits)), logits, codes, hidden)
+        weights = self._weights(sample_weight, codes)
+        samples = Samples(logits, codes, weights, hidden, sample_keys(logits, together))
         rng = generator(self.random_state)
         fitted_on = _fitted_on(samples, rng)
+        splits = self._splits(samples, together, fitted_on, rng, y, groups)
         with one_blas_thread():
             selection = select(
                 samples.take(fitted_on),
+                splits,
+                None if together is None else np.unique(together[fitted_on], return_inverse=True)[1],
                 self.classes_,
-                cv=self.cv,
                 alpha=self.alpha,
+                only_proven=self.only_proven,
                 rng=rng,
                 n_jobs=effective_n_jobs(self.n_jobs),
                 progress=self.progress,
             )
-            held_out = _held_out(selection, samples, fitted_on)
-        self.held_out_: NDArray[Any] = self.classes_[held_out]
-        self._report(selection)
+            self._report(selection)
+            self._report_held_out(selection, samples, fitted_on)
+        self.class_shares_ = np.bincount(codes, weights, minlength=len(self.classes_)) / weights.sum()
+        self.reference_ = Reference.of(logits)
         if self.chosen_ != "softmax":
             warn_if_rare(codes, self.classes_)
         return self
 
     def _weights(self, sample_weight: ArrayLike | None, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Each sample's weight times that of its class; at least two classes must have some."""
+        """Each sample's weight times those of its class; at least two classes must have some."""
         weights = as_weights(sample_weight, len(codes))
+        weights = weights * weights_by_prior(self.class_prior, codes, self.classes_, weights)
         weights = weights * weights_by_class(self.class_weight, codes, self.classes_, weights)
         if len(np.unique(codes[weights > 0])) < 2:
             raise ValueError(
@@ -184,12 +231,48 @@ class AutoHead(HeadEstimator):
             )
         return weights
 
+    def _splits(
+        self,
+        samples: Samples,
+        groups: NDArray[np.int64] | None,
+        fitted_on: NDArray[np.intp],
+        rng: np.random.Generator,
+        labels: ArrayLike,
+        given_groups: ArrayLike | None,
+    ) -> list[Split]:
+        """The splits of the samples that are fitted on, as positions among these."""
+        if self.cv is None or isinstance(self.cv, Integral):
+            (n_samples, n_classes), keys = samples.logits[fitted_on].shape, samples.keys[fitted_on]
+            repeats = default_repeats(n_samples, n_classes) if self.cv is None else 1
+            some = None if groups is None else np.unique(groups[fitted_on], return_inverse=True)[1]
+            return random_splits(keys, some, int(self.cv or default_folds(n_samples)), repeats, rng)
+        position = np.full(len(samples.codes), -1)
+        position[fitted_on] = np.arange(len(fitted_on))
+        splits = given_splits(self.cv, samples.logits, np.asarray(labels), given_groups)
+        found = [tuple(position[part][position[part] >= 0] for part in split) for split in splits]
+        return [(train, test) for train, test in found if len(train) and len(test)]
+
     def _report(self, selection: Selection) -> None:
-        best = selection.candidates[selection.best_name]
-        self.candidates_, self.chosen_ = selection.candidates, selection.candidates.chosen
-        self.gain_, self.gain_interval_, self.p_value_ = best.gain, best.gain_interval, best.p_value
+        decision = selection.decision
+        self.candidates_, self.chosen_, self.trust_ = selection.candidates, selection.tier, selection.trust
+        self.proven_, self.p_value_ = decision.proven, decision.p_value
+        chosen = decision.chosen
+        self.gain_, self.gain_interval_, self.gain_prediction_interval_ = (
+            (0.0, (0.0, 0.0), (0.0, 0.0)) if chosen is None else promised_gain(chosen.comparison, kept_softmax=False)
+        )
         self.weights_ = selection.stacking_weights
         self.fitted_head_ = selection.fitted
+
+    def _report_held_out(self, selection: Selection, samples: Samples, fitted_on: NDArray[np.intp]) -> None:
+        """Out-of-fold predictions, and the head's predictions of the samples that it was not fitted on."""
+        codes = np.empty(len(samples.codes), dtype=np.int64)
+        codes[fitted_on] = selection.out_of_fold
+        mask = np.ones(len(codes), dtype=bool)
+        mask[fitted_on] = selection.held_out
+        others = np.setdiff1d(np.arange(len(codes)), fitted_on)
+        codes[others] = selection.fitted.predict([values[others] for values in samples.inputs])
+        self.held_out_: NDArray[Any] = self.classes_[codes]
+        self.held_out_mask_ = mask
 
     def predict(self, X: ArrayLike, features: ArrayLike | None = None) -> NDArray[Any]:
         """Predict the class of each sample.
@@ -236,12 +319,3 @@ def _fitted_on(samples: Samples, rng: np.random.Generator) -> NDArray[np.intp]:
     order = order[samples.weights[order] > 0]
     most = min(MAX_SAMPLES, max(MIN_SAMPLES, MAX_LOGITS // samples.logits.shape[1]))
     return order[np.sort(rng.permutation(len(order))[:most])]
-
-
-def _held_out(selection: Selection, samples: Samples, fitted_on: NDArray[np.intp]) -> NDArray[np.int64]:
-    """The best candidate's out-of-fold predictions, and its predictions of the samples that it was not fitted on."""
-    held_out = np.empty(len(samples.codes), dtype=np.int64)
-    held_out[fitted_on] = selection.out_of_fold
-    others = np.setdiff1d(np.arange(len(held_out)), fitted_on)
-    held_out[others] = selection.best.predict([values[others] for values in samples.inputs])
-    return held_out

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.folds import content_order, stratified_folds
+from aftermax._utils.comparison import Comparison
+from aftermax._utils.folds import content_order, group_folds, keyed_folds, sample_keys, stratified_folds
 from aftermax._utils.labelled_samples import LabelledSamples
-from aftermax._utils.paired_tests import exact_mcnemar, gain_interval, relative_gain, wins_and_losses
+from aftermax._utils.paired_tests import relative_gain
 from aftermax.sph._fit import fit_sph
 from aftermax.sph._sweep_counts import SweepSamples
 from aftermax.sph.fitted import FittedSPH
@@ -29,9 +30,7 @@ class Choice:
 
     head: FittedSPH  # fitted on all samples; with certainty 0, so softmax, if the gain is not significant
     fell_back: bool
-    gain: float
-    gain_interval: tuple[float, float]
-    p_value: float
+    comparison: Comparison  # of the out-of-fold predictions with softmax's
     out_of_fold: NDArray[np.int64]  # predictions by hyperparameters that were chosen without the sample
     cv_results: Columns
     best_index: int
@@ -47,26 +46,25 @@ def choose_sph(
     rng: np.random.Generator,
     n_jobs: int | None,
     progress: bool | None,
+    groups: NDArray[np.int64] | None = None,
 ) -> Choice:
     """Choose among the combinations of a grid, of which the last must be softmax."""
     order = content_order(samples.logits, samples.codes)  # so that the order of the samples has no effect
     ordered = SweepSamples.of(samples.logits[order], samples.codes[order])
     columns = grid_columns(blocks)
     columns["departures"] = departures(columns)
-    outer = stratified_folds(ordered.codes, cv, rng)
-    counts = _cross_validated_counts(ordered, outer, blocks, cv, n_repeats, rng, n_jobs, progress)
+    together = None if groups is None else groups[order]
+    outer = _outer_folds(ordered, together, cv, rng)
+    counts = _cross_validated_counts(ordered, together, outer, blocks, cv, n_repeats, rng, n_jobs, progress)
     *for_folds, for_all = (columns | part for part in counts)
 
     predictions = _out_of_fold(ordered, samples.classes, outer, for_folds)
     before, after = ordered.softmax == ordered.codes, predictions == ordered.codes
-    wins, losses, errors = wins_and_losses(before, after)
-    gain = float(relative_gain(wins, losses, errors))
-    interval = gain_interval(wins, losses, errors, len(after), rng)
-    p_value = exact_mcnemar(wins, losses)
+    comparison = Comparison.of(before, after, groups=together)
 
     best_index = choose(for_all, len(after))
     chosen = _hyperparameters(for_all, best_index)
-    fell_back = not (gain > 0 and p_value < alpha) or chosen["certainty"] == 0
+    fell_back = comparison.p_value >= alpha or comparison.gain <= 0 or chosen["certainty"] == 0
     if fell_back:
         chosen = DEFAULTS | {"certainty": 0.0}
     out_of_fold = np.empty(len(order), dtype=np.int64)
@@ -74,17 +72,34 @@ def choose_sph(
     return Choice(
         head=fit_sph(*samples, chosen),
         fell_back=fell_back,
-        gain=gain,
-        gain_interval=interval,
-        p_value=p_value,
+        comparison=comparison,
         out_of_fold=out_of_fold,
-        cv_results=_results(for_all, errors, len(after)),
+        cv_results=_results(for_all, int(np.count_nonzero(~before)), len(after)),
         best_index=best_index,
     )
 
 
+def _outer_folds(
+    samples: SweepSamples, groups: NDArray[np.int64] | None, cv: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The folds of the proof: see :func:`~aftermax._utils.folds.keyed_folds` for why they are not stratified."""
+    if groups is not None:
+        return group_folds(groups, cv, rng)
+    return keyed_folds(sample_keys(samples.logits), cv, int(rng.integers(2**63)))
+
+
+def _inner_folds(
+    codes: NDArray[np.int64], groups: NDArray[np.int64] | None, cv: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The folds of the choice."""
+    if groups is None:
+        return stratified_folds(codes, cv, rng)
+    return group_folds(np.unique(groups, return_inverse=True)[1], cv, rng)
+
+
 def _cross_validated_counts(
     samples: SweepSamples,
+    groups: NDArray[np.int64] | None,
     outer: NDArray[np.int64],
     blocks: list[Block],
     cv: int,
@@ -95,7 +110,8 @@ def _cross_validated_counts(
 ) -> list[Columns]:
     """Wins and losses of every combination by cross-validation: without each of the outer folds, and on all samples."""
     parts = [np.flatnonzero(outer != fold) for fold in np.unique(outer)] + [np.arange(len(outer))]
-    inner = [[stratified_folds(samples.codes[part], cv, rng) for _ in range(n_repeats)] for part in parts]
+    of_parts = [(samples.codes[part], None if groups is None else groups[part]) for part in parts]
+    inner = [[_inner_folds(*of_part, cv, rng) for _ in range(n_repeats)] for of_part in of_parts]
     numbers = [sum(len(np.unique(folds)) for folds in repeats) for repeats in inner]
     splits = (
         (samples.take(part[folds != fold]), samples.take(part[folds == fold]))

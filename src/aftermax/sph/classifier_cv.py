@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax._heads.estimator import HeadEstimator
+from aftermax._utils.comparison import promised_gain
+from aftermax._utils.groups import as_groups, joined_groups
+from aftermax._utils.paired_tests import ALPHA
 from aftermax._utils.random import generator
 from aftermax._utils.rare_classes import warn_if_rare
 from aftermax._utils.validation import check_count, check_number
@@ -38,8 +41,9 @@ class SPHClassifierCV(HeadEstimator):
         than folds is missing from some. The time taken grows with the square of this.
     n_repeats : int, default=2
         How often the cross-validation is repeated with other folds.
-    alpha : float, default=0.05
-        Softmax is kept unless the p-value of the gain is below this.
+    alpha : float, default=0.025
+        Softmax is kept unless the one-sided p-value of the gain is below this. The default is that of a two-sided test
+        at 5 %, so SPH is chosen where the 95 % interval of its gain lies above 0.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     random_state : int, RandomState instance or None, default=0
@@ -57,15 +61,18 @@ class SPHClassifierCV(HeadEstimator):
         The head with these hyperparameters, fitted on all samples.
     fell_back_ : bool
         Whether softmax is kept.
+    proven_ : bool
+        Whether it is proven that the head makes fewer errors than softmax; False if softmax is kept.
     gain_ : float
-        Relative reduction of softmax's error by nested cross-validation: 0.1 is one error in ten. It estimates what the
-        choice gains, also where that was not significant: if ``fell_back_``, the head itself is softmax and gains
-        nothing. Where it was only just significant, it is likely to be a little too optimistic.
+        Relative reduction of softmax's error to expect of this head: 0.1 is one error in ten, 0 if softmax is kept. It
+        is that of nested cross-validation, shrunk because the head was selected for it.
     gain_interval_ : tuple of float
-        95 % prediction interval of the gain on as many new samples, by a paired bootstrap: it allows for the
-        uncertainty of the estimate and for the randomness of the new samples.
+        95 % interval of the true gain; (0, 0) if softmax is kept, whose predictions are its own.
+    gain_prediction_interval_ : tuple of float
+        In which range (95 %) the gain on as many new samples will be. It is wider, as these have their own luck.
     p_value_ : float
-        Of ``gain_``, by McNemar's exact test (two-sided).
+        One-sided, of the claim that the choice makes fewer errors than softmax, by a sign-flip test on the out-of-fold
+        predictions: McNemar's exact test, unless there are groups.
     held_out_ : ndarray of shape (n_samples,)
         Out-of-fold predictions, by hyperparameters chosen without the sample; ``gain_`` is computed from these.
     cv_results_ : dict of ndarrays
@@ -115,7 +122,7 @@ class SPHClassifierCV(HeadEstimator):
         *,
         cv: int = 5,
         n_repeats: int = 2,
-        alpha: float = 0.05,
+        alpha: float = ALPHA,
         classes: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = -1,
@@ -130,7 +137,7 @@ class SPHClassifierCV(HeadEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> SPHClassifierCV:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> SPHClassifierCV:
         """Choose the hyperparameters, estimate what the choice gains, and fit the head on all samples.
 
         Parameters
@@ -140,6 +147,9 @@ class SPHClassifierCV(HeadEstimator):
             belongs to class j. One logit for each sample, of a binary model, is the log-odds of the second class.
         y : array-like of shape (n_samples,)
             The true classes, integers or strings.
+        groups : array-like of shape (n_samples,), default=None
+            What each sample is of, such as a patient, a site or a video, if samples of the same one are alike. Groups
+            are held out as a whole, and p-values and intervals count groups, not samples.
         """
         self.__dict__.pop("best_estimator_", None)  # not fitted until fit has succeeded
         check_count("cv", self.cv, least=2)
@@ -156,6 +166,7 @@ class SPHClassifierCV(HeadEstimator):
             rng=generator(self.random_state),
             n_jobs=self.n_jobs,
             progress=self.progress,
+            groups=joined_groups(as_groups(groups, len(samples.codes)), samples.logits, samples.codes),
         )
         self._report(choice)
         if not self.fell_back_:
@@ -163,7 +174,10 @@ class SPHClassifierCV(HeadEstimator):
         return self
 
     def _report(self, choice: Choice) -> None:
-        self.gain_, self.gain_interval_, self.p_value_ = choice.gain, choice.gain_interval, choice.p_value
+        self.p_value_, self.proven_ = choice.comparison.p_value, not choice.fell_back
+        self.gain_, self.gain_interval_, self.gain_prediction_interval_ = promised_gain(
+            choice.comparison, kept_softmax=choice.fell_back
+        )
         self.held_out_: NDArray[Any] = self.classes_[choice.out_of_fold]
         self.cv_results_, self.best_index_ = choice.cv_results, choice.best_index
         self.fell_back_, self.best_params_ = choice.fell_back, dict(choice.head.hyperparameters)

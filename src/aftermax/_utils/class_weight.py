@@ -1,0 +1,72 @@
+"""scikit-learn's ``class_weight``, and class proportions other than those of the samples, as sample weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.labels import listed
+from aftermax._utils.validation import check_number
+
+SHARES_TOLERANCE = 0.01  # the shares of the classes may be rounded
+
+
+def weights_by_class(
+    class_weight: object, codes: NDArray[np.int64], classes: NDArray[Any], sample_weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The weight of each sample's class.
+
+    scikit-learn's own ``compute_sample_weight`` counts samples; "balanced" here balances their weights.
+    """
+    n_classes = len(classes)
+    by_class = np.ones(n_classes)
+    if class_weight == "balanced":
+        totals = np.bincount(codes, sample_weight, minlength=n_classes)
+        by_class = totals.sum() / (np.count_nonzero(totals) * np.where(totals > 0, totals, 1.0))
+    elif isinstance(class_weight, dict):
+        names = classes.tolist()
+        unknown = [name for name in class_weight if name not in names]
+        if unknown:
+            raise ValueError(f"class_weight names {listed(unknown)}, not among the classes ({listed(names)}).")
+        by_class = np.array([check_number("class_weight", class_weight.get(name, 1.0), 0.0) for name in names])
+    elif class_weight is not None:
+        raise ValueError(f'class_weight={class_weight!r} is not known: use "balanced", a dict or None.')
+    return np.asarray(by_class[codes])
+
+
+def weights_by_prior(
+    class_prior: object, codes: NDArray[np.int64], classes: NDArray[Any], sample_weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weights by which the classes have the shares of ``class_prior`` in place of their shares among the samples."""
+    if class_prior is None:
+        return np.ones(len(codes))
+    shares = _shares(class_prior, classes)
+    totals = np.bincount(codes, sample_weight, minlength=len(classes))
+    missing = classes[(totals == 0) & (shares > 0)]
+    if len(missing):
+        raise ValueError(
+            f"class_prior gives a share to {listed(missing.tolist())}, of which there are no samples: label some, or "
+            "leave these classes out."
+        )
+    present = np.where(totals > 0, totals, 1.0)
+    return np.asarray((shares / shares.sum() * totals.sum() / present)[codes])
+
+
+def _shares(class_prior: object, classes: NDArray[Any]) -> NDArray[np.float64]:
+    names = classes.tolist()
+    if isinstance(class_prior, dict):
+        unknown = [name for name in class_prior if name not in names]
+        if unknown:
+            raise ValueError(f"class_prior names {listed(unknown)}, not among the classes ({listed(names)}).")
+        class_prior = [class_prior.get(name, 0.0) for name in names]
+    values = np.asarray(class_prior, dtype=np.float64)
+    if values.shape != (len(names),):
+        raise ValueError(
+            f"class_prior has shape {values.shape} but there are {len(names)} classes: pass the share of each, in the "
+            "order of the columns, or a dict."
+        )
+    if not np.isfinite(values).all() or (values < 0).any() or abs(values.sum() - 1) > SHARES_TOLERANCE:
+        raise ValueError(f"class_prior sums to {values.sum():g}: pass shares of at least 0 that sum to 1.")
+    return values

@@ -1,0 +1,109 @@
+"""Samples that belong together: groups that the user names (patients, sites, videos), and identical samples."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aftermax._utils.folds import row_hashes
+
+WARN_SHARE = 0.1  # of samples that are identical to another one
+COPIES_AGREE = 0.8  # share of the sets of identical samples with an error in which all labels agree, if they are copies
+ENOUGH_SETS = 3  # with an error, to tell copies from scores that repeat by nature
+
+
+def as_groups(groups: ArrayLike | None, n_samples: int) -> NDArray[np.int64] | None:
+    """Return the group of each sample as a number from 0 on, or None."""
+    if groups is None:
+        return None
+    values = np.asarray(groups)
+    if values.shape != (n_samples,):
+        raise ValueError(
+            f"groups has shape {values.shape} but there are {n_samples} samples: pass one group for each sample, such "
+            "as the patient that it is of."
+        )
+    missing = [n for n, name in enumerate(values.tolist()) if name is None or (name == name) is not True]
+    if missing:
+        raise ValueError(f"groups holds NaN or None at row {missing[0]}: give each sample its group.")
+    if values.dtype == object:
+        values = values.astype(np.str_)
+    found, inverse = np.unique(values, return_inverse=True)
+    if len(found) < 2:
+        raise ValueError("groups holds one group only: at least two are needed to hold one of them out.")
+    return np.asarray(inverse, dtype=np.int64)
+
+
+def joined_groups(
+    groups: NDArray[np.int64] | None,
+    logits: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    features: NDArray[np.float64] | None = None,
+    *,
+    stacklevel: int = 3,
+) -> NDArray[np.int64] | None:
+    """The groups, joined where they share identical samples; None if every sample stands for itself.
+
+    Samples are identical if all their logits and features are. Copies are always held out together, and warned of if
+    they are many. Scores that repeat by nature, as those of a decision tree, are not copies: see :func:`_are_copies`.
+    """
+    copies = _copies(logits, codes, features)
+    if copies is None:
+        return groups
+    share = _share_in_sets(copies)
+    if share >= WARN_SHARE and groups is None:
+        warnings.warn(
+            f"{share:.0%} of the samples are identical to another one: they are held out together, and counted once "
+            "each set. If they are copies, drop them; if they are several samples of one patient, site or video, pass "
+            "groups (--groups on the command line).",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+    return copies if groups is None else _components(groups, copies)
+
+
+def _copies(
+    logits: NDArray[np.float64], codes: NDArray[np.int64], features: NDArray[np.float64] | None
+) -> NDArray[np.int64] | None:
+    """A number for each set of identical samples; None if there are none, or if they are not copies."""
+    hashes = row_hashes(logits)
+    if features is not None:
+        hashes = row_hashes(features, hashes)
+    found, inverse = np.unique(hashes, return_inverse=True)
+    if len(found) == len(hashes) or not _are_copies(inverse, logits.argmax(axis=1) == codes, codes):
+        return None
+    return np.asarray(inverse, dtype=np.int64)
+
+
+def _are_copies(sets: NDArray[np.int64], right: NDArray[np.bool_], codes: NDArray[np.int64]) -> bool:
+    """Whether identical samples are copies of each other, and not just samples with the same scores.
+
+    Copies have the same label; samples that a tree or a few votes give the same scores need not. Only sets with an
+    error tell the two apart: where the model is right, all labels are the same anyway.
+    """
+    sizes = np.bincount(sets)
+    erring = (sizes > 1) & (np.bincount(sets, ~right) > 0)
+    if np.count_nonzero(erring) < ENOUGH_SETS:
+        return True
+    low, high = np.full(len(sizes), codes.max()), np.zeros(len(sizes), dtype=np.int64)
+    np.minimum.at(low, sets, codes)
+    np.maximum.at(high, sets, codes)
+    return bool(np.mean((low == high)[erring]) >= COPIES_AGREE)
+
+
+def _share_in_sets(sets: NDArray[np.int64]) -> float:
+    """The share of samples that are identical to another one."""
+    return float(np.mean(np.bincount(sets)[sets] > 1))
+
+
+def _components(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The finest grouping that keeps the groups of both whole."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = int(first.max()) + 1
+    nodes = size + int(second.max()) + 1
+    edges = coo_array((np.ones(len(first)), (first, second + size)), shape=(nodes, nodes))
+    _, labels = connected_components(edges, directed=False)
+    return np.asarray(np.unique(labels[first], return_inverse=True)[1], dtype=np.int64)

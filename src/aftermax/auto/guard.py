@@ -1,0 +1,91 @@
+"""The guard: how much of which correction is trusted, and whether it is proven that errors are fewer.
+
+Two questions are asked of the out-of-fold predictions, and they are kept apart. *Which head should predict?* One that
+probably makes fewer errors: between softmax and the full correction there are heads that trust it in part, and change
+few predictions. *What may be claimed?* Only what a test of errors proves, corrected for the number of candidates. A
+lower log loss alone is never enough for either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.comparison import Comparison
+from aftermax._utils.paired_tests import ALPHA, adjusted_p_value
+
+# A candidate is eligible if its drop of errors exceeds this many standard deviations (one-sided 90 %), and its log loss
+# is significantly lower (one-sided 5 %), if it has one; without one, as SPH, the first must be 95 %.
+LIKELY, LIKELY_WITHOUT_LOSS = 1.2816, 1.6449
+LOSS_LEVEL = 0.05
+# If none is: a quarter of the combination, if out-of-fold errors drop at all and the log loss is significantly lower.
+CAUTIOUS = ("combination", 0.25)
+
+
+class Judged(NamedTuple):
+    """A candidate's evidence: errors against softmax, and the p-value of a lower log loss (NaN if it has none)."""
+
+    tier: str
+    trust: float
+    comparison: Comparison
+    loss_p_value: float
+
+    @property
+    def key(self) -> tuple[str, float]:
+        """Which candidate it is."""
+        return self.tier, self.trust
+
+    @property
+    def size(self) -> float:
+        """The standard deviation of the drop of errors, if signs were random."""
+        return float(np.sqrt(np.square(self.comparison.drops).sum()))
+
+    @property
+    def lower_bound(self) -> float:
+        """By how much errors drop, less what may be chance."""
+        limit = LIKELY_WITHOUT_LOSS if np.isnan(self.loss_p_value) else LIKELY
+        return float(self.comparison.drops.sum()) - limit * self.size
+
+    @property
+    def loss_is_lower(self) -> bool:
+        """Whether its log loss, if it has one, is significantly lower."""
+        return bool(np.isnan(self.loss_p_value) or self.loss_p_value < LOSS_LEVEL)
+
+
+class Decision(NamedTuple):
+    """Which candidate predicts (None: softmax), which one the test is of, and its p-value among all of them."""
+
+    chosen: Judged | None
+    tested: Judged | None
+    p_value: float
+    proven: bool
+
+
+def decide(judged: Sequence[Judged], alpha: float = ALPHA, *, only_proven: bool = False) -> Decision:
+    """The candidate with the largest lower bound of the drop of errors, and whether its gain is proven."""
+    if not judged:
+        return Decision(None, None, 1.0, False)
+    chosen = _most_likely(judged) or _cautious(judged)
+    tested = chosen or max(judged, key=lambda one: (one.comparison.z_score, one.lower_bound))
+    p_value = adjusted_p_value(_changes(judged), [one.key for one in judged].index(tested.key))
+    proven = p_value < alpha and tested.comparison.intervals()[0][0] > 0
+    if only_proven and not proven:
+        chosen = None
+    return Decision(chosen, tested, p_value, proven and chosen is not None)
+
+
+def _most_likely(judged: Sequence[Judged]) -> Judged | None:
+    eligible = [one for one in judged if one.lower_bound > 0 and one.loss_is_lower]
+    return max(eligible, key=lambda one: one.lower_bound, default=None)
+
+
+def _cautious(judged: Sequence[Judged]) -> Judged | None:
+    some = [one for one in judged if one.key == CAUTIOUS and one.loss_is_lower and one.comparison.drops.sum() > 0]
+    return some[0] if some else None
+
+
+def _changes(judged: Sequence[Judged]) -> NDArray[np.float64]:
+    return np.stack([one.comparison.drops for one in judged], axis=1)
