@@ -24,14 +24,14 @@ KNOWN_PARAMETERS = {  # of the heads of aftermax; parameters of other heads may 
 }
 GAIN = (
     "The gain is wins minus losses, divided by softmax's errors, each weighted if samples are. Of a head that was "
-    "selected for its gain, it is shrunk towards 0 (James-Stein), because the largest of several estimates is likely to "
-    "be too large. The 95 % interval is of the true gain: wins, losses, and samples that are wrong or right in both have "
-    "a Dirichlet posterior with Jeffreys' prior. The range on as many new samples is wider, as these have their own "
-    "luck."
+    "selected for its gain, it is shrunk towards 0 (James-Stein), because the largest of several estimates is likely "
+    "to be too large. The 95 % interval is of the true gain: wins, losses, and samples that are wrong or right in both "
+    "have a Dirichlet posterior with Jeffreys' prior. The range on as many new samples is wider, as these have their "
+    "own luck."
 )
 SAMPLES_NEEDED = (
-    f"How many labelled samples it takes to prove a gain by McNemar's test (one-sided, {100 * ALPHA:g} %) with a power of "
-    f"{100 * POWER:g} %: the ends of the range are for a gain that is one standard error larger, and one smaller, than "
+    f"How many labelled samples it takes to prove a gain by McNemar's test (one-sided, {100 * ALPHA:g} %) with a power "
+    f"of {100 * POWER:g} %: the ends of the range are for a gain that is one standard error larger, and one smaller, than "
     "here. Where the smaller one is hardly a gain, nothing can be said."
 )
 CERTAINTY_AND_RESPONSES = (
@@ -120,8 +120,8 @@ def _before_and_after(audit: Audit) -> str:
 
 def _tests(audit: Audit) -> str:
     text = (
-        "A sign-flip test, one-sided: how likely wins would exceed losses as much by chance. Where samples are independent "
-        "and not weighted it is McNemar's exact test; otherwise it counts groups, and weights."
+        "A sign-flip test, one-sided: how likely wins would exceed losses as much by chance. Where samples are "
+        "independent and not weighted it is McNemar's exact test; otherwise it counts groups, and weights."
     )
     if isinstance(audit.head, AutoHead):
         text += (
