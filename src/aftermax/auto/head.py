@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from aftermax._heads.estimator import HeadEstimator
 from aftermax._heads.reference import Reference
 from aftermax._residual.samples import Samples
+from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.comparison import promised_gain
 from aftermax._utils.folds import Split, content_order, sample_keys
 from aftermax._utils.groups import as_groups, joined_groups
@@ -21,7 +22,6 @@ from aftermax._utils.rare_classes import warn_if_rare
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits
 from aftermax._utils.threads import one_blas_thread
 from aftermax._utils.validation import as_features, as_weights, check_number
-from aftermax.auto._class_weight import weights_by_class, weights_by_prior
 from aftermax.auto._selection import Selection, default_folds, default_repeats, select
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
