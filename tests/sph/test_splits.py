@@ -51,6 +51,16 @@ def test_a_gain_is_proven_with_groups_too_and_counted_in_groups():
     assert head.held_out_mask_.all()
 
 
+def test_neither_the_names_of_groups_nor_the_order_of_samples_have_an_effect():
+    logits, labels = weak_samples(300)
+    groups, order = np.arange(300) // 3, np.random.default_rng(0).permutation(300)
+    names = np.array([f"patient {(7 * number) % 100}" for number in groups])
+    one = SPHClassifierCV(SMALL).fit(logits, labels, groups=groups)
+    other = SPHClassifierCV(SMALL).fit(logits[order], labels[order], groups=names[order])
+    np.testing.assert_array_equal(one.held_out_[order], other.held_out_)
+    np.testing.assert_array_equal(one.cv_results_["wins"], other.cv_results_["wins"])
+
+
 @pytest.mark.parametrize("n_groups", [2, 3])
 def test_a_few_groups_are_enough_to_say_no(n_groups):
     logits, labels = make_samples(n_samples=60, n_classes=3)

@@ -21,6 +21,7 @@ from aftermax._utils.folds import (
     splits_of,
     stratified_folds,
 )
+from aftermax._utils.groups import numbered_by_appearance
 from aftermax._utils.labelled_samples import LabelledSamples
 from aftermax._utils.splits import splits_among
 from aftermax.sph._fit import fit_sph
@@ -69,7 +70,7 @@ def choose_sph(
     ordered = SweepSamples.of(samples.logits, samples.codes, weights).take(order)
     columns = grid_columns(blocks)
     columns["departures"] = departures(columns)
-    together = None if groups is None else groups[order]
+    together = None if groups is None else numbered_by_appearance(groups[order])  # names have no effect either
     if splits is None:
         outer = splits_of(_outer_folds(ordered, together, cv, rng))
     else:
@@ -119,7 +120,7 @@ def _inner_splits(
     rng: np.random.Generator,
 ) -> list[Split]:
     """The splits of the choice, on some of the samples. If all of these are of one group, it is divided."""
-    some = None if groups is None else np.unique(groups[part], return_inverse=True)[1]
+    some = None if groups is None else numbered_by_appearance(groups[part])
     out: list[Split] = []
     for _ in range(n_repeats):
         if some is None or some.max() == 0:
@@ -185,7 +186,7 @@ def _comparison(
     groups: NDArray[np.int64] | None,
 ) -> Comparison:
     some = samples.take(held_out)
-    together = None if groups is None else np.unique(groups[held_out], return_inverse=True)[1]
+    together = None if groups is None else numbered_by_appearance(groups[held_out])
     return Comparison.of(some.softmax == some.codes, predictions[held_out] == some.codes, some.weights, together)
 
 

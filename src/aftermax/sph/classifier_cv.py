@@ -200,7 +200,7 @@ class SPHClassifierCV(HeadEstimator):
             rng=generator(self.random_state),
             n_jobs=self.n_jobs,
             progress=self.progress,
-            groups=None if together is None else np.unique(together[some], return_inverse=True)[1],
+            groups=None if together is None else together[some],
             weights=weights,
             splits=None if splits is None else splits_among(splits, chosen, len(all_weights)),
         )
