@@ -47,7 +47,7 @@ def test_a_gain_is_proven_with_groups_too_and_counted_in_groups():
     head = SPHClassifierCV(SMALL).fit(logits, labels, groups=groups)
     assert not head.fell_back_
     found = Comparison.of(logits.argmax(axis=1) == labels, head.held_out_ == labels, groups=groups)
-    assert head.p_value_ == pytest.approx(found.p_value)
+    assert head.p_value_ == pytest.approx(found.p_value, rel=1e-3)
     assert head.held_out_mask_.all()
 
 
