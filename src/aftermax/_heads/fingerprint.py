@@ -13,6 +13,7 @@ from aftermax._utils.untrusted import count, fields, some
 
 MOST = 128  # hashes that are kept
 FEWEST_FOUND = 3  # of these, before samples are said to be passed again: one may be the same by chance
+NOTABLE = 0.05  # share of samples that were fitted on, above which a comparison proves nothing
 DISTINCT = 0.9  # share of samples with logits of their own; with fewer, as of a small tree, equal logits mean nothing
 MODULUS = 2**63
 
@@ -65,7 +66,7 @@ class Overlap:
     >>> logits = np.random.default_rng(0).normal(size=(1000, 3))
     >>> overlap = Overlap(Fingerprint.of(logits))
     >>> overlap.add(logits[500:])
-    >>> overlap.share
+    >>> round(overlap.share, 1)
     1.0
     >>> overlap.add(logits[500:] + 1)
     >>> round(overlap.share, 1)

@@ -20,8 +20,8 @@ from aftermax._utils.rare_classes import warn_if_rare
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits
 from aftermax._utils.threads import one_blas_thread
 from aftermax._utils.validation import as_features, as_weights, check_number
-from aftermax.auto._class_weight import weights_by_class, weights_by_prior
 from aftermax.auto._selection import Selection, default_folds, default_repeats, select
+from aftermax.auto.class_weight import weights_by_class, weights_by_prior
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
 MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
