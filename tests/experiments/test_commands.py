@@ -24,6 +24,7 @@ from helpers.outcomes import OUTCOME, table_cells, trial_samples
 from helpers.samples import ROOT
 
 COMMANDS = ["vmnist", "cifar", "recipes", "choosing", "training-samples", "loss", "shift", "money", "models"]
+FROM_NPM = ["vendor"]  # its data come from the registry
 
 
 def run(*arguments, **environment):
@@ -54,7 +55,7 @@ def test_help_lists_every_command(arguments):
     done = run(*arguments)
     assert done.returncode == 0
     listed = done.stdout.split("Commands:\n")[1]
-    assert [line.split()[0] for line in listed.splitlines()] == COMMANDS
+    assert [line.split()[0] for line in listed.splitlines()] == [*COMMANDS, *FROM_NPM]
 
 
 def test_help_imports_nothing_heavy():
@@ -77,6 +78,16 @@ def test_missing_data_is_one_line_and_exit_code_2_and_no_results_are_lost(comman
     assert line.startswith("experiments: MNIST is not in nowhere: no file train-images-idx3-ubyte[.gz]")
     assert path.read_text() == "results of an hour"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_without_npm_the_error_is_one_line_and_no_results_are_lost(tmp_path):
+    path = tmp_path / "outcomes.csv"
+    path.write_text("results of an hour")
+    done = run("vendor", "--quick", "--again", "--out", tmp_path, "--kept", tmp_path / "kept", PATH="")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "install npm" in done.stderr
+    assert path.read_text() == "results of an hour"
 
 
 def test_a_traceback_is_shown_on_request(tmp_path):

@@ -20,6 +20,9 @@ from experiments.paper.results import Results as VmnistResults
 from experiments.runs.csv_records import read_records
 from experiments.training_samples import measure as samples_measure
 from experiments.training_samples import report as samples_report
+from experiments.vendor import measure as vendor_measure
+from experiments.vendor import report as vendor_report
+from experiments.vendor.results import Results as VendorResults
 from helpers.samples import ROOT
 
 RESULTS = ROOT / "results"
@@ -90,3 +93,12 @@ def test_the_losses_are_whole():
     assert {outcome.key for outcome in outcomes} == {case.key for case in loss_measure.cases()}
     assert text("loss", "table.md") == loss_report.size_table(LossResults(outcomes))
     assert text("loss", "verdict.md") == loss_report.answers(LossResults(outcomes))
+
+
+def test_the_shipped_models_are_whole():
+    outcomes = read_records(vendor_measure.Outcome, RESULTS / "vendor" / "outcomes.csv")
+    assert {outcome.key for outcome in outcomes} == {task.key for task in vendor_measure.tasks()}
+    results = VendorResults(outcomes)
+    assert text("vendor", "table.md") == vendor_report.gain_table(results)
+    assert text("vendor", "safety.md") == vendor_report.safety_table(results)
+    assert text("vendor", "verdict.md") == vendor_report.verdict(results)

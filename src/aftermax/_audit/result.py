@@ -28,21 +28,32 @@ class Audit:
         Number of labelled samples.
     classes : tuple
         The class of each column.
+    groups : int or None
+        Number of independent groups that the samples are in; None if each sample stands for itself.
     error_before, error_after : float
-        The error of softmax, and the out-of-fold error of the head. For an :class:`~aftermax.AutoHead` it is that of
-        the best candidate, even if that was not good enough and softmax is kept.
+        The error of softmax, and the out-of-fold error of the head that predicts: softmax's, if softmax is kept. They
+        are weighted if samples or classes are.
     gain : float
-        Relative reduction of softmax's error: 0.1 is one error in ten.
+        Relative reduction of softmax's error to expect of the head: 0.1 is one error in ten, 0 if softmax is kept. For
+        a head that was selected for its gain, as by :class:`~aftermax.AutoHead`, it is corrected for that.
     gain_interval : tuple of float
-        Prediction interval (95 %) of the gain on as many new samples.
+        95 % interval of the true gain.
+    gain_prediction_interval : tuple of float
+        In which range (95 %) the gain on as many new samples will be.
     wins, losses : int
         Samples that only the head gets right, and samples that only softmax gets right.
     p_value : float
-        Two-sided p-value of the exact McNemar test on wins and losses.
-    head_p_value : float or None
-        The head's own ``p_value_``, by which it keeps softmax or not, if it has one.
+        One-sided p-value of the claim that the head makes fewer errors than softmax: of the exact McNemar test, or of a
+        sign-flip test where samples are weighted or in groups. AutoHead's is corrected for the number of candidates;
+        if softmax is kept, it is that of the best one.
+    proven : bool or None
+        Whether the head proved fewer errors (its ``proven_``), for heads that test themselves.
     chosen : str
         What the head predicts with: "softmax" if it keeps softmax.
+    trust : float or None
+        The share of its correction that an AutoHead trusts.
+    class_shares : tuple of float
+        The class proportions that the result assumes: those of the samples, with their weights.
     by_class : tuple of ClassCounts
         For each true class: name, rows (its samples), errors of softmax, wins and losses. ``recall`` of each is the
         class's recall before and after.
@@ -52,10 +63,10 @@ class Audit:
     tangled : tuple of PairCounts
         The pairs that are confused more often than before. At most five pairs, those with the largest rise.
     weighted : bool
-        Whether the head has class weights. In the audit every sample counts the same.
-    rows_needed : int or None
-        The number of labelled samples at which McNemar's test at 5 % proves a gain of this size with a power of 80 %.
-        None if there is no gain.
+        Whether samples or classes are weighted. Errors, gain and p-value then are; counts are plain.
+    rows_needed : tuple of int or None
+        Between how many labelled samples and how many a proof is likely to need: McNemar's test has a power of 80 % for
+        a gain that is one standard error larger, and smaller. None if that cannot be told.
     warnings : tuple of str
         The warnings of aftermax, each once, for readers who only see the result.
     candidates : Candidates or None
@@ -66,18 +77,22 @@ class Audit:
 
     rows: int
     classes: tuple[Any, ...]
+    groups: int | None
     error_before: float
     error_after: float
     gain: float
     gain_interval: tuple[float, float]
+    gain_prediction_interval: tuple[float, float]
     wins: int
     losses: int
     p_value: float
-    head_p_value: float | None
+    proven: bool | None
     chosen: str
+    trust: float | None
+    class_shares: tuple[float, ...]
     by_class: tuple[ClassCounts, ...]
     pairs: tuple[PairCounts, ...]
-    rows_needed: int | None
+    rows_needed: tuple[int, int] | None
     tangled: tuple[PairCounts, ...]
     weighted: bool
     warnings: tuple[str, ...]

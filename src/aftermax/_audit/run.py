@@ -6,25 +6,43 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from inspect import signature
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from aftermax._audit.counts import count_by_class, largest_drops, largest_rises
+from aftermax._audit.out_of_fold import Predicted, Samples, out_of_fold
 from aftermax._audit.result import Audit
 from aftermax._utils.chance import warn_if_by_chance
-from aftermax._utils.folds import content_order, stratified_folds
-from aftermax._utils.indexing import select_samples
-from aftermax._utils.labels import encode_labels, label_codes, listed, warn_if_misaligned
-from aftermax._utils.paired_tests import exact_mcnemar, gain_interval, relative_gain, samples_to_prove, wins_and_losses
+from aftermax._utils.class_weight import weights_by_class, weights_by_prior
+from aftermax._utils.comparison import Comparison
+from aftermax._utils.groups import as_groups, joined_groups
+from aftermax._utils.labels import encode_labels, listed, warn_if_misaligned
+from aftermax._utils.one_logit import is_one_logit, one_column
+from aftermax._utils.paired_tests import samples_range, wins_and_losses
 from aftermax._utils.random import generator
-from aftermax._utils.validation import as_features, as_logits, check_count, compute_ready
+from aftermax._utils.splits import check_cv_parameter
+from aftermax._utils.unpredicted_classes import warn_if_unpredicted
+from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready
 from aftermax.auto.head import AutoHead
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
 MAX_DROPS, MAX_RISES = 10, 5  # pairs of classes in the result
+
+
+class _Arguments(NamedTuple):
+    """What was passed besides logits, labels and head."""
+
+    features: ArrayLike | None
+    sample_weight: ArrayLike | None
+    groups: ArrayLike | None
+    classes: ArrayLike | None
+    class_weight: Any
+    class_prior: Any
+    cv: Any
+    random_state: int | np.random.RandomState | None
 
 
 def audit(
@@ -33,39 +51,57 @@ def audit(
     head: Any = None,
     *,
     features: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     classes: ArrayLike | None = None,
-    cv: int = 5,
+    class_weight: Literal["balanced"] | dict[Any, float] | None = None,
+    class_prior: dict[Any, float] | ArrayLike | None = None,
+    cv: Any = 5,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Audit:
     """Is there accuracy left on the table? Count out-of-fold what a head would change.
 
     Parameters
     ----------
-    logits : array-like of shape (n_samples, n_classes)
+    logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
         The model's outputs before softmax, on labelled samples that it was not trained on. Column j belongs to class j.
+        One logit for each sample, of a binary model, is the log-odds of the second class.
     labels : array-like of shape (n_samples,)
         The true classes, integers or strings.
     head : classifier, default=None
         The head that would replace softmax: :class:`~aftermax.AutoHead` if None, or any scikit-learn classifier. It is
         not changed: a clone is fitted on these samples, even if the head is fitted already, because samples that it may
-        have been fitted on prove nothing. A head with out-of-fold predictions in ``held_out_``, such as AutoHead and
+        have been fitted on prove nothing. (To ask whether a *fitted* head is good on new samples, use
+        :func:`~aftermax.check`.) A head with out-of-fold predictions in ``held_out_``, such as AutoHead and
         :class:`~aftermax.SPHClassifierCV`, is fitted once; any other head is cross-validated.
     features : array-like of shape (n_samples, n_features), default=None
         The model's last hidden layer, for heads whose ``fit`` takes it, as AutoHead's does.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The weight of each sample. Errors, gain and p-value are then weighted. Heads whose ``fit`` takes it are fitted
+        with it.
+    groups : array-like of shape (n_samples,), default=None
+        What each sample is of, such as a patient, a site or a video, if samples of the same one are alike. Groups are
+        held out as a whole, and p-values and intervals count groups, not samples.
     classes : array-like of shape (n_classes,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
-    cv : int, default=5
-        Number of stratified folds for a head that is cross-validated here. If the samples outside of a fold are all of
-        one class, softmax predicts that fold.
+    class_weight : "balanced" or dict, default=None
+        Weights of the classes, as in scikit-learn; "balanced" makes it about balanced accuracy. Heads that have a
+        parameter of this name get it.
+    class_prior : dict or array-like of shape (n_classes,), default=None
+        The true share of each class where the head will be used, if it is not that of these samples. See
+        :class:`~aftermax.AutoHead`.
+    cv : int, splitter or iterable of splits, default=5
+        Folds for a head that is cross-validated here. If the samples outside of a fold are all of one class, softmax
+        predicts that fold. AutoHead and SPHClassifierCV have a parameter ``cv`` of their own.
     random_state : int, RandomState instance or None, default=0
-        Seed of the folds and of the interval; a head that you pass has its own. With None, each call draws new ones.
+        Seed of the folds; a head that you pass has its own. With None, each call draws new ones.
 
     Returns
     -------
     Audit
         Print it. ``verdict`` is the result in one sentence, ``to_dict()`` is for JSON, ``plot()`` draws it, and
-        ``head`` is the head, fitted on all samples. Every sample counts the same, even if the head has class weights.
-        Warnings are in ``warnings`` too, for readers who only see the result.
+        ``head`` is the head, fitted on all samples. Warnings are in ``warnings`` too, for readers who only see the
+        result.
 
     Examples
     --------
@@ -79,8 +115,9 @@ def audit(
     2
     >>> predictions = result.head.predict(scores.test_logits)
     """
+    arguments = _Arguments(features, sample_weight, groups, classes, class_weight, class_prior, cv, random_state)
     with warnings.catch_warnings(record=True) as caught:
-        result = _audit(logits, labels, head, features, classes, cv, random_state, caught)
+        result = _audit(logits, labels, head, arguments, caught)
     for warning in {str(one.message): one for one in caught}.values():  # each once, and at the user's own line
         warnings.warn(warning.message, warning.category, stacklevel=2)
     return result
@@ -90,35 +127,65 @@ def _audit(
     logits: ArrayLike,
     labels: ArrayLike,
     head: Any,
-    features: ArrayLike | None,
-    classes: ArrayLike | None,
-    cv: int,
-    random_state: int | np.random.RandomState | None,
+    given: _Arguments,
     caught: list[warnings.WarningMessage],
 ) -> Audit:
-    check_count("cv", cv, least=2)
-    head = AutoHead(random_state=random_state) if head is None else _checked_head(head, features)
-    rng = generator(random_state)
+    check_cv_parameter(given.cv)
+    head = AutoHead(random_state=given.random_state) if head is None else _checked_head(head, given.features)
+    head = _with_class_parameters(head, given)
     with _never_ignored():
+        _warn_if_fitted(head)
         checked = compute_ready(as_logits(logits))
-        classes = _agreed_classes(classes, head)
-        names, codes = encode_labels(labels, checked.shape, classes, getattr(logits, "columns", None))
+        classes = _agreed_classes(given.classes, head)
+        headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
+        names, codes = encode_labels(labels, checked.shape, classes, headings, one_logit=one_logit)
         misaligned = warn_if_misaligned(checked, codes, names)
+        if not misaligned:
+            warn_if_unpredicted(checked, codes, names)
+    samples, weights = _samples(logits, checked, codes, names, given, head)
     before_fit = len(caught)
-    softmax = checked.argmax(axis=1)
-    checked_features = None if features is None else as_features(features, len(codes))
     ours = isinstance(head, AutoHead | SPHClassifierCV)
     with _never_ignored() if ours else nullcontext():
-        table = logits if hasattr(logits, "columns") else checked  # heads may select columns by name
-        fitted, predicted = _out_of_fold(head, table, checked, codes, names, checked_features, cv, rng)
+        found = out_of_fold(head, samples, 5 if given.cv is None else given.cv, generator(given.random_state))
     during_fit = slice(before_fit, len(caught))
     if not misaligned:
         with _never_ignored():
-            warn_if_by_chance(softmax, predicted, codes, len(names))
+            warn_if_by_chance(checked.argmax(axis=1), found.codes, codes, len(names))
     warned = caught.copy()
     if not ours:
         del warned[during_fit]  # the warnings of other heads may hold anything, such as paths
-    return _result(fitted, softmax, predicted, codes, names, rng, _messages(warned))
+    return _result(found, samples, weights, _messages(warned))
+
+
+def _samples(
+    logits: ArrayLike,
+    checked: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    names: NDArray[Any],
+    given: _Arguments,
+    head: Any,
+) -> tuple[Samples, NDArray[np.float64]]:
+    """The samples as they are fitted on, and the weight of each in what is counted."""
+    n_samples = len(codes)
+    metadata: dict[str, NDArray[Any]] = {}
+    features = None if given.features is None else as_features(given.features, n_samples)
+    if features is not None:
+        metadata["features"] = features
+    weights = as_weights(given.sample_weight, n_samples)
+    if given.sample_weight is not None:
+        metadata["sample_weight"] = weights
+    groups = as_groups(given.groups, n_samples)
+    if groups is not None:
+        metadata["groups"] = groups
+    with warnings.catch_warnings():  # AutoHead and SPHClassifierCV warn of copies themselves
+        if isinstance(head, AutoHead | SPHClassifierCV):
+            warnings.simplefilter("ignore")
+        together = joined_groups(groups, checked, codes, features)
+    weights = weights * weights_by_prior(getattr(head, "class_prior", given.class_prior), codes, names, weights)
+    weights = weights * weights_by_class(getattr(head, "class_weight", given.class_weight), codes, names, weights)
+    as_given = one_column(checked) if is_one_logit(logits) else checked
+    table = logits if hasattr(logits, "columns") else as_given
+    return Samples(table, checked, codes, names, metadata, together), weights
 
 
 @contextmanager
@@ -134,6 +201,9 @@ def _messages(caught: Iterable[warnings.WarningMessage]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning))
 
 
+# ---- the head --------------------------------------------------------------------------------------------------------
+
+
 def _checked_head(head: Any, features: ArrayLike | None) -> Any:
     if isinstance(head, type) or not all(hasattr(head, name) for name in ("fit", "predict", "get_params")):
         what = f"the class {head.__name__}" if isinstance(head, type) else f"of type {type(head).__name__}"
@@ -144,6 +214,24 @@ def _checked_head(head: Any, features: ArrayLike | None) -> Any:
     if features is not None and "features" not in signature(head.fit).parameters:
         raise TypeError(f"{type(head).__name__}.fit takes no features: leave them out, or the head, for AutoHead().")
     return head
+
+
+def _with_class_parameters(head: Any, given: _Arguments) -> Any:
+    """The head with ``class_weight`` and ``class_prior``, if it has such parameters and they were passed."""
+    known = head.get_params(deep=False)
+    passed = {"class_weight": given.class_weight, "class_prior": given.class_prior}
+    wanted = {name: value for name, value in passed.items() if value is not None and name in known}
+    return clone(head).set_params(**wanted) if wanted else head
+
+
+def _warn_if_fitted(head: Any) -> None:
+    if hasattr(head, "fitted_head_"):
+        warnings.warn(
+            f"The {type(head).__name__} is fitted already, and audit fits a copy of it on these samples: the result "
+            "is about that copy. To see how the fitted head does on these samples, use aftermax.check.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _agreed_classes(classes: ArrayLike | None, head: Any) -> ArrayLike | None:
@@ -157,106 +245,52 @@ def _agreed_classes(classes: ArrayLike | None, head: Any) -> ArrayLike | None:
     return classes
 
 
-# ---- out-of-fold predictions -----------------------------------------------------------------------------------------
-
-
-def _out_of_fold(
-    head: Any,
-    table: Any,
-    logits: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    names: NDArray[Any],
-    features: NDArray[np.float64] | None,
-    cv: int,
-    rng: np.random.Generator,
-) -> tuple[Any, NDArray[np.int64]]:
-    """Return the head fitted on all samples, and its out-of-fold predictions as column numbers."""
-    unfitted = _with_classes(head, names)
-
-    def metadata(samples: NDArray[np.intp]) -> dict[str, Any]:
-        return {} if features is None else {"features": features[samples]}
-
-    def fit(samples: NDArray[np.intp]) -> Any:
-        return clone(unfitted).fit(select_samples(table, samples), names[codes[samples]], **metadata(samples))
-
-    everything = np.arange(len(codes))
-    fitted = fit(everything)
-    if hasattr(fitted, "held_out_"):
-        return fitted, _as_codes(fitted.held_out_, everything, names, head)
-    folds = _folds(logits, codes, min(cv, len(codes)), rng)
-    predicted = logits.argmax(axis=1)
-    for fold in np.unique(folds):
-        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        if np.ptp(codes[train]) > 0:
-            by_head = fit(train).predict(select_samples(table, test), **metadata(test))
-            predicted[test] = _as_codes(by_head, test, names, head)
-    return fitted, predicted
-
-
-def _with_classes(head: Any, names: NDArray[Any]) -> Any:
-    """Clone the head, and set ``classes`` of it and its parts where they are not set: a fold may lack a class."""
-    copy = clone(head)
-    unset = [name for name, value in copy.get_params().items() if name.split("__")[-1] == "classes" and value is None]
-    copy.set_params(**dict.fromkeys(unset, names))
-    return copy
-
-
-def _folds(
-    logits: NDArray[np.float64], codes: NDArray[np.int64], cv: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Stratified folds that do not depend on the order of the samples."""
-    order = content_order(logits, codes)
-    folds = np.empty(len(codes), dtype=np.int64)
-    folds[order] = stratified_folds(codes[order], cv, rng)
-    return folds
-
-
-def _as_codes(predicted: ArrayLike, samples: NDArray[np.intp], names: NDArray[Any], head: Any) -> NDArray[np.int64]:
-    try:
-        return label_codes(predicted, len(samples), names)
-    except ValueError as error:
-        raise ValueError(f"{type(head).__name__} does not predict classes of these labels: {error}") from error
-
-
 # ---- the result ------------------------------------------------------------------------------------------------------
 
 
-def _result(
-    head: Any,
-    softmax: NDArray[np.int64],
-    predicted: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    names: NDArray[Any],
-    rng: np.random.Generator,
-    messages: tuple[str, ...],
-) -> Audit:
+def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], messages: tuple[str, ...]) -> Audit:
+    head, mask = found.head, found.mask
+    codes, names, predicted = samples.codes[mask], samples.names, found.codes[mask]
+    softmax, weights = samples.logits[mask].argmax(axis=1), weights[mask]
+    groups = None if samples.groups is None else np.unique(samples.groups[mask], return_inverse=True)[1]
     before, after = softmax == codes, predicted == codes
-    wins, losses, errors = wins_and_losses(before, after)
-    n_samples = len(codes)
-    own_p_value = getattr(head, "p_value_", None)
-    gain = float(relative_gain(wins, losses, errors))
-    own_interval = getattr(head, "gain_interval_", None) if getattr(head, "gain_", None) == gain else None
+    comparison = Comparison.of(before, after, weights, groups)
+    wins, losses, _ = wins_and_losses(before, after)
+    interval, prediction_interval = comparison.intervals()
     return Audit(
-        rows=n_samples,
+        rows=len(codes),
         classes=tuple(names.tolist()),
-        error_before=errors / n_samples,
-        error_after=(errors - wins + losses) / n_samples,
-        gain=gain,
-        gain_interval=own_interval or gain_interval(wins, losses, errors, n_samples, rng),
+        groups=None if groups is None else len(comparison.drops),
+        error_before=float(np.average(~before, weights=weights)),
+        error_after=float(np.average(~after, weights=weights)),
+        gain=float(getattr(head, "gain_", comparison.gain)),
+        gain_interval=getattr(head, "gain_interval_", interval),
+        gain_prediction_interval=getattr(head, "gain_prediction_interval_", prediction_interval),
         wins=wins,
         losses=losses,
-        p_value=exact_mcnemar(wins, losses),
-        head_p_value=None if own_p_value is None else float(own_p_value),
+        p_value=float(getattr(head, "p_value_", comparison.p_value)),
+        proven=getattr(head, "proven_", None),
         chosen=_chosen(head),
+        trust=getattr(head, "trust_", None),
+        class_shares=tuple((np.bincount(codes, weights, minlength=len(names)) / weights.sum()).tolist()),
         by_class=count_by_class(before, after, codes, names),
         pairs=largest_drops(softmax, predicted, codes, names, MAX_DROPS),
         tangled=largest_rises(softmax, predicted, codes, names, MAX_RISES),
-        weighted=getattr(head, "class_weight", None) is not None,
-        rows_needed=samples_to_prove(wins, losses, n_samples),
+        weighted=bool(np.ptp(weights) > 0),
+        rows_needed=_samples_needed(head, wins, losses, len(codes)),
         warnings=messages,
         candidates=getattr(head, "candidates_", None),
         head=head,
     )
+
+
+def _samples_needed(head: Any, wins: int, losses: int, n_samples: int) -> tuple[int, int] | None:
+    """For the head or, where it keeps softmax, for its best candidate."""
+    candidates = getattr(head, "candidates_", None)
+    if candidates is not None and wins + losses == 0:
+        best = max(candidates.values(), key=lambda one: (one.wins - one.losses) / max(one.wins + one.losses, 1) ** 0.5)
+        wins, losses = best.wins, best.losses
+    return samples_range(wins, losses, n_samples)
 
 
 def _chosen(head: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aftermax._audit.counts import most_changed
-from aftermax._audit.verdict import better_and_worse, samples_to_be_sure
+from aftermax._audit.verdict import better_and_worse, class_mix, samples_to_be_sure
 from aftermax._utils.text import aligned, p_value, percent, signed
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def as_text(audit: Audit) -> str:
     """Return all that is printed of an audit."""
     warned = [f"Warning: {message}" for message in audit.warnings]
-    remarks = "\n".join([*warned, better_and_worse(audit)]).rstrip()
+    remarks = "\n".join(text for text in [*warned, better_and_worse(audit), class_mix(audit)] if text)
     parts = [audit.verdict, remarks, _summary(audit), _class_table(audit)]
     if audit.pairs or audit.tangled:
         parts.append(_pair_table(audit))
@@ -26,18 +26,25 @@ def as_text(audit: Audit) -> str:
 
 def _summary(audit: Audit) -> str:
     low, high = map(signed, audit.gain_interval)
+    new_low, new_high = map(signed, audit.gain_prediction_interval)
     gain = f"{signed(audit.gain)} (95 % interval: {low} to {high})" if audit.errors[0] else "no errors to correct"
+    error = "weighted error" if audit.weighted else "error"
     lines = [
         ["samples, classes", f"{audit.rows:,}, {len(audit.classes):,}"],
-        ["error before, after", f"{percent(audit.error_before)}, {percent(audit.error_after)}"],
-        ["fewer errors", gain],
+        *([] if audit.groups is None else [["groups", f"{audit.groups:,}"]]),
+        [f"{error} before, after", f"{percent(audit.error_before)}, {percent(audit.error_after)}"],
+        ["fewer errors to expect", gain],
+        ["range on as many new samples", f"{new_low} to {new_high}"],
         ["wins, losses", f"{audit.wins:,}, {audit.losses:,}"],
-        ["McNemar's test", f"p {p_value(audit.p_value)}"],
-        ["the head's own test", "none" if audit.head_p_value is None else f"p {p_value(audit.head_p_value)}"],
-        ["chosen", audit.chosen],
+        ["test of fewer errors", f"p {p_value(audit.p_value)}"],
+        ["chosen", _chosen(audit)],
         ["labelled samples needed", samples_to_be_sure(audit)],
     ]
     return aligned(lines[0], lines[1:], texts=2)
+
+
+def _chosen(audit: Audit) -> str:
+    return audit.chosen if audit.trust in (None, 0.0, 1.0) else f"{audit.chosen}, {audit.trust:.0%} of its correction"
 
 
 def _class_table(audit: Audit) -> str:

@@ -20,6 +20,7 @@ MOST_TO_ENUMERATE = 14  # changes: all 2^14 signs of them are tried; of more, th
 FLIPS = 5_000  # random signs, for the test of several candidates
 SMALL = 1e-3  # below this, the p-value of several candidates is Bonferroni's
 ROUNDING = 1e-12
+WIDEST = 50  # a range of sample sizes whose ends differ by a larger factor tells nothing
 
 
 def wins_and_losses(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> tuple[int, int, int]:
@@ -231,10 +232,12 @@ def samples_to_prove(drop: float, changed: float) -> int | None:
 def samples_range(wins: int, losses: int, n_samples: int) -> tuple[int, int] | None:
     """Between which numbers of samples a proof of the gain may be expected to need; None if that cannot be told.
 
-    The ends are for a gain that is one standard error larger, and one smaller. If the smaller one is no gain, nothing
-    can be said.
+    The ends are for a gain that is one standard error larger, and one smaller. If the smaller one is no gain, or
+    hardly one, nothing can be said.
     """
     net, changed = wins - losses, wins + losses
     error = math.sqrt(max(changed - net**2 / n_samples, 0.0))
     ends = [samples_to_prove((net + sign * error) / n_samples, changed / n_samples) for sign in (1, -1)]
-    return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
+    if ends[0] is None or ends[1] is None or ends[1] > WIDEST * ends[0]:
+        return None
+    return ends[0], ends[1]

@@ -82,6 +82,7 @@ def select(
         Judged(
             *key,
             evaluation.compare(softmax.predictions, one.predictions),
+            evaluation.log_loss(one.losses),
             evaluation.loss_p_value(softmax.losses, one.losses) if key[0] != "sph" else np.nan,
         )
         for key, one in found.items()

@@ -47,6 +47,10 @@ class Evaluation(NamedTuple):
         codes = self.codes[some]
         return Comparison.of(before[some] == codes, after[some] == codes, self.weights[some], groups)
 
+    def log_loss(self, losses: NDArray[np.float64]) -> float:
+        """The mean of the log losses; NaN if there are none."""
+        return float(np.average(losses[self.held_out], weights=self.weights[self.held_out]))
+
     def loss_p_value(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
         """One-sided p-value of the claim that the log loss is lower after than before."""
         some = self.held_out
@@ -117,7 +121,7 @@ def judge(
         wins=wins,
         losses=losses,
         p_value=comparison.p_value,
-        log_loss=float(np.average(head.losses[some], weights=weights)),
+        log_loss=evaluation.log_loss(head.losses),
         log_loss_p_value=evaluation.loss_p_value(softmax.losses, head.losses) if has_losses else float("nan"),
     )
 

@@ -17,20 +17,21 @@ from numpy.typing import NDArray
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.paired_tests import ALPHA, adjusted_p_value
 
-# A candidate is eligible if its drop of errors exceeds this many standard deviations (one-sided 90 %), and its log loss
-# is significantly lower (one-sided 5 %), if it has one; without one, as SPH, the first must be 95 %.
-LIKELY, LIKELY_WITHOUT_LOSS = 1.2816, 1.6449
+# A candidate is eligible if its errors drop by more than so many standard deviations of chance, the more the larger its
+# trust is (all of a correction: one-sided 5 %), and if its log loss is significantly lower. SPH has no log loss here.
+LIKELY = {0.25: 1.0, 0.5: 1.28, 0.75: 1.5, 1.0: 1.645}
 LOSS_LEVEL = 0.05
 # If none is: a quarter of the combination, if out-of-fold errors drop at all and the log loss is significantly lower.
 CAUTIOUS = ("combination", 0.25)
 
 
 class Judged(NamedTuple):
-    """A candidate's evidence: errors against softmax, and the p-value of a lower log loss (NaN if it has none)."""
+    """A candidate's evidence: errors against softmax, log loss, and the p-value of its being lower (NaN if none)."""
 
     tier: str
     trust: float
     comparison: Comparison
+    log_loss: float
     loss_p_value: float
 
     @property
@@ -46,8 +47,7 @@ class Judged(NamedTuple):
     @property
     def lower_bound(self) -> float:
         """By how much errors drop, less what may be chance."""
-        limit = LIKELY_WITHOUT_LOSS if np.isnan(self.loss_p_value) else LIKELY
-        return float(self.comparison.drops.sum()) - limit * self.size
+        return float(self.comparison.drops.sum()) - LIKELY[self.trust] * self.size
 
     @property
     def loss_is_lower(self) -> bool:
@@ -65,7 +65,7 @@ class Decision(NamedTuple):
 
 
 def decide(judged: Sequence[Judged], alpha: float = ALPHA, *, only_proven: bool = False) -> Decision:
-    """The candidate with the largest lower bound of the drop of errors, and whether its gain is proven."""
+    """The candidate that is to predict, and whether its gain is proven."""
     if not judged:
         return Decision(None, None, 1.0, False)
     chosen = _most_likely(judged) or _cautious(judged)
@@ -78,8 +78,15 @@ def decide(judged: Sequence[Judged], alpha: float = ALPHA, *, only_proven: bool 
 
 
 def _most_likely(judged: Sequence[Judged]) -> Judged | None:
+    """Of the eligible candidates, the one with the lowest log loss; one without, if it corrects more errors.
+
+    Errors decide who is eligible. Among those that are, the log loss tells better than a few errors how far to go.
+    """
     eligible = [one for one in judged if one.lower_bound > 0 and one.loss_is_lower]
-    return max(eligible, key=lambda one: one.lower_bound, default=None)
+    with_loss = [one for one in eligible if not np.isnan(one.log_loss)]
+    best = min(with_loss, key=lambda one: one.log_loss, default=None)
+    others = [one for one in eligible if np.isnan(one.log_loss)]
+    return max([*others, *([best] if best else [])], key=lambda one: one.lower_bound, default=None)
 
 
 def _cautious(judged: Sequence[Judged]) -> Judged | None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aftermax._heads.estimator import HeadEstimator
 from aftermax._residual.samples import Samples
+from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.comparison import promised_gain
 from aftermax._utils.folds import Split, content_order, sample_keys
 from aftermax._utils.groups import as_groups, joined_groups
@@ -21,7 +22,6 @@ from aftermax._utils.splits import check_cv_parameter, given_splits, random_spli
 from aftermax._utils.threads import one_blas_thread
 from aftermax._utils.validation import as_features, as_weights, check_number
 from aftermax.auto._selection import Selection, default_folds, default_repeats, select
-from aftermax.auto.class_weight import weights_by_class, weights_by_prior
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
 MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
@@ -109,8 +109,8 @@ class AutoHead(HeadEstimator):
     classes_ : ndarray of shape (K,)
         The class of each column.
     n_features_in_ : int
-        K.
-    feature_names_in_ : ndarray of shape (K,)
+        K; 1 if fitted on one logit for each sample, which has two classes.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if fitted on a data frame with string names.
 
     Notes
@@ -173,9 +173,9 @@ class AutoHead(HeadEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Logits: the model's outputs before softmax, for labelled samples that it was not trained on. Column j
-            belongs to class j.
+            belongs to class j. One logit for each sample, of a binary model, is the log-odds of the second class.
         y : array-like of shape (n_samples,)
             The true classes, integers or strings.
         features : array-like of shape (n_samples, n_features), default=None
@@ -278,8 +278,8 @@ class AutoHead(HeadEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
-            Logits.
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            Logits, as given to :meth:`fit`.
         features : array-like of shape (n_samples, n_features), default=None
             As given to :meth:`fit`.
         """
@@ -291,8 +291,8 @@ class AutoHead(HeadEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
-            Logits.
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            Logits, as given to :meth:`fit`.
         features : array-like of shape (n_samples, n_features), default=None
             As given to :meth:`fit`.
         """

@@ -89,8 +89,8 @@ class SPHClassifierCV(HeadEstimator):
         Means and spreads of the logits and of softmax's certainty, by which :func:`~aftermax.check` notices drift;
         None in a head from an older file.
     n_features_in_ : int
-        K.
-    feature_names_in_ : ndarray of shape (K,)
+        K; 1 if fitted on one logit for each sample, which has two classes.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if fitted on a data frame with string names.
 
     Notes
@@ -145,9 +145,9 @@ class SPHClassifierCV(HeadEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Logits: the model's outputs before softmax, for labelled samples that it was not trained on. Column j
-            belongs to class j.
+            belongs to class j. One logit for each sample, of a binary model, is the log-odds of the second class.
         y : array-like of shape (n_samples,)
             The true classes, integers or strings.
         groups : array-like of shape (n_samples,), default=None

@@ -1,0 +1,1 @@
+"""What AutoHead promises, in simulated worlds whose truth is known."""
