@@ -78,6 +78,9 @@ class SPHClassifier(HeadEstimator):
         out-of-fold where there are fewer than 200 for each class.
     fitted_head_ : FittedSPH
         All of the above as one frozen value, which predicts.
+    reference_ : Reference or None
+        Means and spreads of the logits and of softmax's certainty, by which :func:`~aftermax.check` notices drift;
+        None in a head from an older file.
     n_features_in_ : int
         K; 1 if fitted on one logit for each sample, which has two classes.
     feature_names_in_ : ndarray of shape (n_features_in_,)

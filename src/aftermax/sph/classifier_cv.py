@@ -101,6 +101,9 @@ class SPHClassifierCV(HeadEstimator):
         Index in ``cv_results_`` of the combination chosen, before softmax was kept or not.
     classes_ : ndarray of shape (K,)
         The class of each column.
+    reference_ : Reference or None
+        Means and spreads of the logits and of softmax's certainty, by which :func:`~aftermax.check` notices drift;
+        None in a head from an older file.
     n_features_in_ : int
         K; 1 if fitted on one logit for each sample, which has two classes.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -232,7 +235,7 @@ class SPHClassifierCV(HeadEstimator):
         """The chosen head as an estimator of its own."""
         best = SPHClassifier(**head.hyperparameters, class_weight=self.class_weight, classes=self.classes)
         best.fitted_head_ = head
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+        for name in ("classes_", "reference_", "n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(best, name, getattr(self, name))
         return best
