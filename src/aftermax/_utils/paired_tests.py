@@ -77,7 +77,8 @@ def sign_flip_p_value(changes: NDArray[np.float64]) -> float:
 
     If nothing is gained, each change is as likely to be upwards as downwards: the sum is compared with those of random
     signs (Fisher's randomisation test of paired differences). If all changes are of the same size this is McNemar's
-    exact test; if they are few, all signs are tried; if they are many, the tail is approximated (saddlepoint).
+    exact test; if they are few, all signs are tried; if they are many, the tail is approximated (saddlepoint, with a
+    continuity correction where changes are whole numbers, as those of groups without weights).
 
     Parameters
     ----------
@@ -106,7 +107,16 @@ def sign_flip_p_value(changes: NDArray[np.float64]) -> float:
     if len(sizes) <= MOST_TO_ENUMERATE:
         signs = 1.0 - 2.0 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
         return float(np.mean(signs @ sizes >= total - 1e-9 * sizes.max()))
-    return _saddlepoint_tail(sizes, total)
+    return _saddlepoint_tail(sizes, total - _half_step(sizes))
+
+
+def _half_step(sizes: NDArray[np.float64]) -> float:
+    """Half the distance between the possible sums, if sizes are whole numbers: the continuity correction.
+
+    The sums of whole numbers with random signs are two of their greatest common divisor apart.
+    """
+    whole = np.rint(sizes).astype(np.int64)
+    return float(np.gcd.reduce(whole)) if np.abs(sizes - whole).max() <= ROUNDING * sizes.max() else 0.0
 
 
 def _saddlepoint_tail(sizes: NDArray[np.float64], total: float) -> float:

@@ -15,9 +15,8 @@ from aftermax._utils.validation import check_count
 
 def check_cv_parameter(cv: object) -> None:
     """Refuse what is neither a number of folds, nor a splitter, nor splits."""
-    if cv is None or hasattr(cv, "split"):
-        return
-    if isinstance(cv, Iterable) and not isinstance(cv, str | bytes):
+    text = isinstance(cv, str | bytes)  # which has a method split of its own
+    if cv is None or (not text and (hasattr(cv, "split") or isinstance(cv, Iterable))):
         return
     if not isinstance(cv, Integral):
         raise ValueError(
