@@ -263,8 +263,8 @@ def samples_to_prove(drop: float, changed: float) -> int | None:
 def samples_range(net: float, squares: float, n_samples: int) -> tuple[int, int] | None:
     """Between which numbers of samples a proof of the gain may be expected to need; None if that cannot be told.
 
-    ``net`` is by how much the errors drop, ``squares`` the sum of the squared drops of all groups: wins minus losses and
-    wins plus losses, if samples are independent and not weighted.
+    ``net`` is by how much the errors drop, ``squares`` the sum of the squared drops of all groups: wins minus losses
+    and wins plus losses, if samples are independent and not weighted.
 
     The ends are for a gain that is one standard error larger, and one smaller. If the smaller one is no gain, or
     hardly one, nothing can be said.
