@@ -359,6 +359,24 @@ def models(
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
 
 
+@app.command("few-labels")
+def few_labels(
+    data: Data = None, scores: ScoreFiles = None, out: Out = None, jobs: Jobs = 2, again: Again = False
+) -> None:
+    """AutoHead with few labels.
+
+    Ten draws of 100 labelled samples, and two of 500, on the networks of the benchmark.
+    """
+    from experiments.benchmark import few_labels_report
+    from experiments.benchmark.few_labels import FewLabels, tasks
+    from experiments.data.mnist import load_mnist
+
+    folder = _folder(out, "few-labels", quick=False)
+    outcomes = FewLabels().run(tasks(load_mnist(data), scores), folder / "outcomes.csv", again=again, jobs=jobs)
+    print(few_labels_report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its table, outcomes.csv, run.json")
+
+
 @app.command()
 def trust(
     out: Out = None,
