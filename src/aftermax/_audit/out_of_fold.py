@@ -47,6 +47,8 @@ def out_of_fold(head: Any, samples: Samples, cv: Any, rng: np.random.Generator) 
 
     everything = np.arange(len(codes))
     fitted = fit(everything)
+    if getattr(fitted, "fell_back_", False):  # the head predicts as softmax does; held_out_ is of what it rejected
+        return Predicted(fitted, samples.logits.argmax(axis=1), np.ones(len(codes), dtype=bool))
     if hasattr(fitted, "held_out_"):
         mask = getattr(fitted, "held_out_mask_", np.ones(len(codes), dtype=bool))
         return Predicted(fitted, _as_codes(fitted.held_out_, everything, names, head), mask)
