@@ -109,9 +109,8 @@ def test_only_what_is_proven_predicts_if_that_is_asked_for():
 
 
 def test_nothing_is_proven_whose_interval_reaches_below_0():
-    one = judged(30, 15)
-    assert one.comparison.intervals()[0][0] > 0
-    two = judged(14, 5)
-    decision = decide([two], alpha=0.2)
-    assert decision.proven == (two.comparison.intervals()[0][0] > 0)
-    assert not decide([judged(8, 5, trust=0.25)], alpha=0.5).proven
+    one = judged(20, 14, trust=0.25)
+    assert one.comparison.intervals()[0][0] < 0
+    decision = decide([one], alpha=0.5)
+    assert (decision.chosen, decision.proven) == (one, False)
+    assert decision.p_value < 0.5
