@@ -20,8 +20,6 @@ EXPECTED_FAILURES = {
     "check_estimators_fit_returns_self": "three classes in two columns",
     "check_estimators_overwrite_params": "three classes in two columns",
     "check_readonly_memmap_input": "three classes in two columns",
-}
-EXPECTED_OF_AUTO = EXPECTED_FAILURES | {
     "check_class_weight_classifiers": "three classes in two columns",
     "check_sample_weight_equivalence_on_dense_data": "repeated samples are held out together",
 }
@@ -36,7 +34,7 @@ EXPECTED_OF_POST_HOC = {
 def expected(estimator):
     if isinstance(estimator, PostHocClassifier):
         return EXPECTED_OF_POST_HOC if isinstance(estimator.head, AutoHead) else {}
-    return EXPECTED_OF_AUTO if isinstance(estimator, AutoHead) else EXPECTED_FAILURES
+    return EXPECTED_FAILURES
 
 
 SMALL = SPHClassifierCV({"certainty": [0.5, 0.9]}, cv=2, n_repeats=1)

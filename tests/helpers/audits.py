@@ -67,7 +67,7 @@ def made_up_audit(wins, losses, errors, *, rows=1000, chosen="combination", **mo
         "class_shares": (1 - 10 / rows, 10 / rows),
         "by_class": by_class,
         "pairs": (PairCounts(0, 1, errors, errors - wins + losses),) if wins > losses else (),
-        "rows_needed": samples_range(wins, losses, rows),
+        "rows_needed": samples_range(wins - losses, wins + losses, rows),
         "tangled": (),
         "weighted": False,
         "warnings": (),

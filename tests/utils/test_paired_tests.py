@@ -221,7 +221,7 @@ def test_no_gain_has_no_sample_size():
 
 
 def test_the_range_is_that_of_gains_a_standard_error_away():
-    low, high = samples_range(50, 20, 1000)
+    low, high = samples_range(30, 70, 1000)
     error = np.sqrt(70 - 30**2 / 1000)
     assert low == samples_to_prove((30 + error) / 1000, 0.07)
     assert high == samples_to_prove((30 - error) / 1000, 0.07)
@@ -230,4 +230,4 @@ def test_the_range_is_that_of_gains_a_standard_error_away():
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (5, 5), (2, 9), (30, 25), (55, 46)])
 def test_without_a_gain_that_is_more_than_its_error_nothing_is_said(wins, losses):
-    assert samples_range(wins, losses, 1000) is None
+    assert samples_range(wins - losses, wins + losses, 1000) is None

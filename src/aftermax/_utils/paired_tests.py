@@ -260,15 +260,17 @@ def samples_to_prove(drop: float, changed: float) -> int | None:
     return math.ceil(root**2)
 
 
-def samples_range(wins: int, losses: int, n_samples: int) -> tuple[int, int] | None:
+def samples_range(net: float, squares: float, n_samples: int) -> tuple[int, int] | None:
     """Between which numbers of samples a proof of the gain may be expected to need; None if that cannot be told.
+
+    ``net`` is by how much the errors drop, ``squares`` the sum of the squared drops of all groups: wins minus losses
+    and wins plus losses, if samples are independent and not weighted.
 
     The ends are for a gain that is one standard error larger, and one smaller. If the smaller one is no gain, or
     hardly one, nothing can be said.
     """
-    net, changed = wins - losses, wins + losses
-    error = math.sqrt(max(changed - net**2 / n_samples, 0.0))
-    ends = [samples_to_prove((net + sign * error) / n_samples, changed / n_samples) for sign in (1, -1)]
+    error = math.sqrt(max(squares - net**2 / n_samples, 0.0))
+    ends = [samples_to_prove((net + sign * error) / n_samples, squares / n_samples) for sign in (1, -1)]
     if ends[0] is None or ends[1] is None or ends[1] > WIDEST * ends[0]:
         return None
     return ends[0], ends[1]
