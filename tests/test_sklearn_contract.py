@@ -21,13 +21,13 @@ EXPECTED_FAILURES = {
     "check_estimators_overwrite_params": "three classes in two columns",
     "check_readonly_memmap_input": "three classes in two columns",
     "check_class_weight_classifiers": "three classes in two columns",
-    "check_sample_weight_equivalence_on_dense_data": "a repeated sample may be in two folds",
+    "check_sample_weight_equivalence_on_dense_data": "repeated samples are held out together",
 }
 
 
 EXPECTED_OF_POST_HOC = {
-    "check_sample_weight_equivalence_on_dense_data": "a repeated sample may be in two folds",
-    "check_sample_weight_equivalence_on_sparse_data": "a repeated sample may be in two folds",
+    "check_sample_weight_equivalence_on_dense_data": "repeated samples are held out together",
+    "check_sample_weight_equivalence_on_sparse_data": "repeated samples are held out together",
 }
 
 
@@ -44,7 +44,7 @@ POST_HOC = [PostHocClassifier(LogisticRegression(), head, cv=3) for head in (Log
 @parametrize_with_checks([SPHClassifier(), SMALL, AutoHead(cv=2), *POST_HOC], expected_failed_checks=expected)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:Fewer than 10 labelled:UserWarning")
-@pytest.mark.filterwarnings("ignore:.*of the samples are identical:UserWarning")
+@pytest.mark.filterwarnings("ignore:.* of the samples are identical:UserWarning")
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

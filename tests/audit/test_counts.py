@@ -14,7 +14,7 @@ def test_pairs_that_are_confused_more_are_shown_too():
     before, after = labels.copy(), labels.copy()
     before[:10] = 1  # zeros predicted as ones, all corrected
     after[50:57] = 0  # ones predicted as zeros, by the head only
-    logits = np.eye(2)[before] * 2.0
+    logits = np.eye(2)[before] * 2.0 + np.arange(100)[:, None] / 1000  # so that none is a copy
 
     class Fixed(BaseEstimator, ClassifierMixin):
         def fit(self, X, y):

@@ -9,7 +9,7 @@ from matplotlib import pyplot
 
 from aftermax import AutoHead, audit
 from aftermax._audit.counts import most_changed
-from aftermax._audit.verdict import better_and_worse
+from aftermax._audit.verdict import better_and_worse, class_mix
 from aftermax.plots import AuditDisplay
 from helpers.audits import small_search
 from helpers.samples import weak_samples
@@ -18,7 +18,7 @@ from helpers.samples import weak_samples
 def test_it_prints_the_verdict_and_the_tables(by_auto_head):
     verdict, changes, summary, classes, pairs, candidates = str(by_auto_head).split("\n\n")
     assert verdict == by_auto_head.verdict
-    assert changes == better_and_worse(by_auto_head)
+    assert changes == f"{better_and_worse(by_auto_head)}\n{class_mix(by_auto_head)}"
     assert summary.splitlines()[0].split() == ["samples,", "classes", "300,", "5"]
     assert classes.splitlines()[0].split() == ["class", "samples", "errors", "wins", "losses", "net"]
     assert len(classes.splitlines()) == 6

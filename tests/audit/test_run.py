@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import aftermax
 from aftermax import AutoHead, SPHClassifier, audit
-from aftermax._utils.paired_tests import exact_mcnemar
+from aftermax._utils.comparison import Comparison
 from aftermax._utils.softmax import softmax
 from helpers.audits import small_search
 from helpers.samples import make_samples, weak_samples
@@ -41,8 +41,6 @@ def assert_counted_from(result, predicted, logits, labels):
     assert result.errors == (errors, np.sum(predicted != labels))
     assert result.error_before == np.mean(softmax_predicted != labels)
     assert result.error_after == np.mean(predicted != labels)
-    assert result.gain == (wins - losses) / errors
-    assert result.p_value == exact_mcnemar(wins, losses)
     low, high = result.gain_interval
     assert low <= result.gain <= high
     for name, *counts in result.by_class:
@@ -58,6 +56,8 @@ def assert_counted_from(result, predicted, logits, labels):
     }
     for true, taken_for, before, after in result.pairs:
         assert cells[true, taken_for] == (before, after)
+    np.testing.assert_allclose(result.class_shares, [np.mean(labels == name) for name in result.classes])
+    assert (result.weighted, result.groups) == (False, None)
     drops = sorted((before - after for before, after in cells.values() if before > after), reverse=True)
     assert [one.before - one.after for one in result.pairs] == drops[:10]
 
@@ -68,7 +68,8 @@ def test_an_auto_head_is_fitted_once_and_its_out_of_fold_predictions_are_counted
     result = by_auto_head
     assert_counted_from(result, head.held_out_, logits, labels)
     assert result.gain == head.gain_ > 0.1
-    assert (result.chosen, result.head_p_value) == (head.chosen_, head.p_value_)
+    for name in ("chosen", "trust", "proven", "p_value", "gain_interval", "gain_prediction_interval"):
+        assert getattr(result, name) == getattr(head, f"{name}_"), name
     assert str(result.candidates) == str(head.candidates_)
     assert result.classes == (0, 1, 2, 3, 4)
     np.testing.assert_array_equal(result.head.predict(logits), head.predict(logits))
@@ -80,8 +81,93 @@ def test_a_search_that_falls_back_is_softmax():
         search = small_search(alpha=alpha)
         result = audit(logits, labels, search)
         fitted = search.fit(logits, labels)
-        assert_counted_from(result, fitted.held_out_, logits, labels)
-        assert (result.chosen, result.head_p_value, result.candidates) == (chosen, fitted.p_value_, None)
+        predicted = fitted.held_out_ if chosen == "sph" else logits.argmax(axis=1)
+        assert_counted_from(result, predicted, logits, labels)
+        assert (result.chosen, result.proven, result.candidates) == (chosen, chosen == "sph", None)
+        assert (result.gain, result.p_value) == (fitted.gain_, fitted.p_value_)
+
+
+@pytest.mark.filterwarnings("ignore:softmax is right on")
+def test_where_softmax_is_kept_before_and_after_are_the_same():
+    logits, labels = weak_samples(n_samples=150)
+    for head in (AutoHead(cv=2, alpha=0.0, only_proven=True), small_search(alpha=0.0)):
+        result = audit(logits, labels, head)
+        assert (result.chosen, result.proven) == ("softmax", False)
+        assert (result.wins, result.losses, result.pairs, result.tangled) == (0, 0, (), ())
+        assert result.error_after == result.error_before == np.mean(logits.argmax(axis=1) != labels)
+        assert (result.gain, result.gain_interval, result.gain_prediction_interval) == (0.0, (0.0, 0.0), (0.0, 0.0))
+        assert result.p_value < 0.001  # of what was not allowed
+        assert result.verdict.startswith("Not proven: ")
+
+
+# ---- weights, groups, class proportions ------------------------------------------------------------------------------
+
+
+class Constant(ClassifierMixin, BaseEstimator):
+    """Predicts class 1, whatever it was fitted on; remembers its weights and groups."""
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        self.classes_, self.weights_, self.groups_ = np.unique(y), sample_weight, groups
+        return self
+
+    def predict(self, X):
+        return np.ones(len(X), dtype=int)
+
+
+def test_weights_are_counted_and_passed_on_to_heads_that_take_them():
+    logits, labels = weak_samples(300)
+    weights = np.random.default_rng(0).choice([0.5, 1.0, 4.0], size=300)
+    result = audit(logits, labels, Constant(), sample_weight=weights)
+    before, after = logits.argmax(axis=1) == labels, labels == 1
+    assert result.weighted
+    assert result.error_before == pytest.approx(np.average(~before, weights=weights))
+    assert result.error_after == pytest.approx(np.average(~after, weights=weights))
+    assert result.p_value == Comparison.of(before, after, weights).p_value
+    assert (result.wins, result.losses) == (np.sum(after & ~before), np.sum(before & ~after))  # plain counts
+    np.testing.assert_array_equal(result.head.weights_, weights)
+
+
+def test_groups_are_counted_and_passed_on_to_heads_that_take_them():
+    logits, labels = weak_samples(300)
+    groups = np.arange(300) // 3
+    result = audit(logits, labels, Constant(), groups=[f"patient {one}" for one in groups])
+    assert result.groups == 100
+    expected = Comparison.of(logits.argmax(axis=1) == labels, labels == 1, groups=groups)
+    assert (result.p_value, result.gain) == (expected.p_value, expected.gain)
+    assert "in 100 groups" in result.verdict
+    assert len(np.unique(result.head.groups_)) == 100
+
+
+def test_groups_are_held_out_as_a_whole():
+    logits, labels = weak_samples(300)
+    logits[:, 0] = np.repeat(logits[::3, 0], 3)  # the same for all of a group: Counting knows it if it saw one of them
+    groups = np.arange(300) // 3
+    together, apart = (audit(logits, labels, Counting(), groups=some) for some in (groups, None))
+    assert together.errors[1] == np.sum(labels != 1)
+    assert apart.errors[1] != together.errors[1]
+
+
+def test_the_audit_is_about_the_class_proportions_that_were_asked_for():
+    logits, labels = weak_samples(300)
+    prior = [0.5, 0.2, 0.1, 0.1, 0.1]
+    result = audit(logits, labels, Constant(), class_prior=prior)
+    np.testing.assert_allclose(result.class_shares, prior)
+    recalls = np.array([one.recall[0] for one in result.by_class])
+    assert result.error_before == pytest.approx(1 - recalls @ prior)
+    assert result.error_after == pytest.approx(0.8)
+    balanced = audit(logits, labels, Constant(), class_weight="balanced")
+    np.testing.assert_allclose(balanced.class_shares, 0.2)
+    assert balanced.error_before == pytest.approx(1 - recalls.mean())
+
+
+@pytest.mark.filterwarnings("ignore:softmax is right on")
+def test_samples_that_splits_never_hold_out_are_not_counted():
+    logits, labels = weak_samples(300)
+    splits = [(np.arange(100), np.arange(100, 200)), (np.arange(200), np.arange(200, 250))]
+    for head in (Constant(), AutoHead(cv=splits)):
+        result = audit(logits, labels, head, cv=splits)
+        assert result.rows == sum(one.rows for one in result.by_class) == 150
+        assert result.errors[0] == np.sum(logits[100:250].argmax(axis=1) != labels[100:250])
 
 
 class Counting(ClassifierMixin, BaseEstimator):
@@ -103,13 +189,20 @@ def test_any_other_head_is_cross_validated_on_copies_and_fitted_on_all_samples()
     assert_counted_from(result, np.ones(300), logits, labels)
     assert not hasattr(head, "seen_")
     assert result.head.seen_ == set(logits[:, 0].tolist())
-    assert (result.chosen, result.head_p_value) == ("Counting", None)
+    assert (result.chosen, result.proven, result.trust) == ("Counting", None, None)
+    expected = Comparison.of(logits.argmax(axis=1) == labels, labels == 1)
+    assert (result.gain, result.p_value) == (expected.gain, expected.p_value)
+    assert (result.gain_interval, result.gain_prediction_interval) == expected.intervals()
 
 
 def test_a_fitted_head_is_fitted_again():
     logits, labels = weak_samples(300)
     head = Counting().fit(logits, labels)
     assert_counted_from(audit(logits, labels, head), np.ones(300), logits, labels)
+    ours = small_search().fit(logits, labels)
+    with pytest.warns(UserWarning, match=r"is fitted already, and audit fits a copy .* use aftermax\.check"):
+        audit(logits[:200], labels[:200], ours)
+    assert len(ours.held_out_) == 300
 
 
 def test_a_plain_scikit_learn_head_with_string_labels_and_a_data_frame():
@@ -197,7 +290,7 @@ def test_a_perfect_network_and_one_that_cannot_be_mended():
     logits = 10.0 * np.eye(3)[labels] + np.arange(60)[:, None] / 100
     result = audit(logits, labels, small_search())
     assert result.verdict.startswith("No: softmax makes no errors on these 60 samples, so there is nothing to gain; if")
-    assert re.search("^fewer errors +no errors to correct$", str(result), flags=re.MULTILINE)
+    assert re.search("^fewer errors to expect +no errors to correct$", str(result), flags=re.MULTILINE)
     assert (result.rows_needed, result.pairs, result.p_value) == (None, (), 1.0)
     rng = np.random.default_rng(0)
     with pytest.warns(UserWarning, match="no better than chance"):
@@ -215,6 +308,9 @@ def test_a_perfect_network_and_one_that_cannot_be_mended():
         ({"logits": np.zeros(50)}, ValueError, "labels hold 5 classes .*, but logits have 1 column"),
         ({"features": np.zeros((49, 2))}, ValueError, "features have 49 samples but logits have 50"),
         ({"cv": 1}, ValueError, "cv=1 is not possible"),
+        ({"groups": np.zeros(49)}, ValueError, r"groups has shape \(49,\) but there are 50 samples"),
+        ({"class_prior": [0.5, 0.5]}, ValueError, r"class_prior has shape \(2,\) but there are 5 classes"),
+        ({"sample_weight": np.ones(3)}, ValueError, r"sample_weight has shape \(3,\) but there are 50 samples"),
         ({"head": AutoHead}, TypeError, "head is the class AutoHead: pass a classifier .* or leave it out"),
         ({"head": "svc"}, TypeError, "head is of type str: pass a classifier with fit, predict and get_params"),
         (

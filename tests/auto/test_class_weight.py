@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 from aftermax import AutoHead
+from aftermax.auto.candidates import candidate_name
 from helpers.auto_heads import honest
 from helpers.samples import make_samples, weak_samples
 
@@ -21,12 +22,28 @@ def test_balanced_weights_improve_balanced_accuracy():
     logits, labels = imbalanced(5000, 2)
     of_plain, of_balanced = (balanced_accuracy_score(labels, head.predict(logits)) for head in (plain, balanced))
     assert of_balanced > of_plain + 0.02
-    assert balanced.chosen_ == "combination"
     assert "sph" not in balanced.candidates_
     assert "only wins and losses are plain counts" in repr(balanced.candidates_)
     _, own = imbalanced(900, 1)
     recalls = np.array([np.mean(balanced.held_out_[own == k] == k) for k in range(3)])
-    assert balanced.candidates_["combination"].error == pytest.approx(1 - recalls.mean())
+    name = candidate_name(balanced.chosen_, balanced.trust_)
+    assert name != "softmax"
+    assert balanced.candidates_[name].error == pytest.approx(1 - recalls.mean())
+    np.testing.assert_allclose(balanced.class_shares_, 1 / 3)
+
+
+def test_with_a_prior_the_head_is_for_a_world_with_these_shares():
+    """Labelled samples were chosen to be of all classes alike; where the head is used, one class is frequent."""
+    shares = [0.8, 0.1, 0.1]
+    even = make_samples(seed=1, n_samples=900, n_classes=3, home=1.0)
+    logits, labels = imbalanced(5000, 2)
+    plain, told = (AutoHead(cv=4, class_prior=prior).fit(*even) for prior in (None, dict(enumerate(shares))))
+    assert told.score(logits, labels) > plain.score(logits, labels) + 0.02
+    np.testing.assert_allclose(told.class_shares_, shares)
+    np.testing.assert_allclose(told.predict_proba(logits).mean(axis=0), shares, atol=0.05)
+    assert np.abs(plain.predict_proba(logits).mean(axis=0) - shares).max() > 0.1
+    recalls = np.array([np.mean(even[0].argmax(axis=1)[even[1] == k] == k) for k in range(3)])
+    assert told.candidates_["softmax"].error == pytest.approx(1 - recalls @ shares)
 
 
 def test_a_weight_for_each_class_is_the_same_as_one_for_each_sample():

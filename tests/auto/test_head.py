@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 
 from aftermax import AutoHead
 from aftermax._residual.fitting import fit_softmax_temperature
@@ -16,7 +16,7 @@ from aftermax.data import load_vmnist
 from helpers.auto_heads import gain_on, honest, log_loss
 from helpers.samples import make_samples, weak_samples
 
-GIVEN = ["gain_", "gain_interval_", "p_value_", "chosen_", "weights_"]
+GIVEN = ["gain_", "gain_interval_", "gain_prediction_interval_", "p_value_", "proven_", "chosen_", "trust_", "weights_"]
 
 
 # ---- the gain --------------------------------------------------------------------------------------------------------
@@ -25,10 +25,13 @@ GIVEN = ["gain_", "gain_interval_", "p_value_", "chosen_", "weights_"]
 def test_it_finds_the_gain_proves_it_and_keeps_it_on_new_samples(fitted):
     logits, labels = weak_samples(n_samples=4000, seed=2)
     low, high = fitted.gain_interval_
-    assert fitted.chosen_ == "combination"
+    assert (fitted.chosen_, fitted.trust_) == ("combination", 1.0)
+    assert fitted.proven_
     assert fitted.p_value_ < 0.001
     assert 0.1 < low < fitted.gain_ < high
     assert low < gain_on(fitted, logits, labels) < high
+    new_low, new_high = fitted.gain_prediction_interval_
+    assert new_low < low < high < new_high
 
 
 def test_on_a_real_network_it_beats_what_sph_finds():
@@ -55,7 +58,8 @@ def test_probabilities_are_calibrated_and_agree_with_the_predictions(fitted):
 
 def test_where_softmax_stays_probabilities_are_those_of_temperature_scaling():
     logits, labels = honest()
-    head = AutoHead(cv=2, alpha=0.0).fit(4 * logits, labels)
+    head = AutoHead(cv=2, only_proven=True).fit(4 * logits, labels)
+    assert (head.chosen_, head.trust_, head.proven_) == ("softmax", 0.0, False)
     probabilities = head.predict_proba(4 * logits)
     expected = np.exp(4 * logits / head.fitted_head_.temperature)
     np.testing.assert_allclose(probabilities, expected / expected.sum(axis=1, keepdims=True))
@@ -66,7 +70,7 @@ def test_where_softmax_stays_probabilities_are_those_of_temperature_scaling():
 def test_equal_logits_get_the_same_prediction_from_both(fitted):
     equal = np.zeros((3, 5))
     np.testing.assert_array_equal(fitted.predict_proba(equal).argmax(axis=1), fitted.predict(equal))
-    kept = AutoHead(cv=2, alpha=0.0).fit(*weak_samples())
+    kept = AutoHead(cv=2, alpha=0.0, only_proven=True).fit(*weak_samples())
     np.testing.assert_array_equal(kept.predict(equal), [0, 0, 0])
     np.testing.assert_array_equal(kept.predict_proba(equal).argmax(axis=1), [0, 0, 0])
 
@@ -155,7 +159,10 @@ def test_features_that_cannot_be_used_are_refused(features, message):
     [
         ({"cv": 1}, "cv=1 is not possible"),
         ({"cv": "five"}, "cv='five' is not possible"),
+        ({"cv": []}, "cv gives no splits"),
         ({"alpha": 2.0}, "alpha=2.0 is out of range"),
+        ({"class_prior": {7: 1.0}}, "class_prior names 7, not among the classes"),
+        ({"class_prior": [0.5, 0.5]}, r"class_prior has shape \(2,\) but there are 4 classes"),
         ({"class_weight": "even"}, "class_weight='even' is not known"),
         ({"class_weight": {7: 1.0}}, "class_weight names 7, not among the classes"),
         ({"class_weight": {0: -1.0}}, "class_weight=-1.0 is out of range"),
@@ -165,6 +172,46 @@ def test_features_that_cannot_be_used_are_refused(features, message):
 def test_parameters_that_make_no_sense_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         AutoHead(**parameters).fit(*honest(n_samples=60))
+
+
+# ---- splits and groups -----------------------------------------------------------------------------------------------
+
+
+def test_splits_that_leave_samples_out_leave_them_out_of_every_figure():
+    logits, labels = weak_samples(n_samples=300)
+    head = AutoHead(cv=TimeSeriesSplit(3)).fit(logits, labels)
+    held_out = np.concatenate([test for _, test in TimeSeriesSplit(3).split(logits)])
+    np.testing.assert_array_equal(np.flatnonzero(head.held_out_mask_), held_out)
+    np.testing.assert_array_equal(head.held_out_[~head.held_out_mask_], logits.argmax(axis=1)[~head.held_out_mask_])
+    before = np.mean(logits[held_out].argmax(axis=1) != labels[held_out])
+    assert head.candidates_["softmax"].error == pytest.approx(before)
+    assert "sph" not in head.candidates_
+
+
+def patients(n_patients=40, of_each=6, seed=0):
+    """Several samples of each patient that are nearly the same; what is learned of one patient holds for no other."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n_patients), of_each)
+    logits = 1.5 * rng.normal(size=(n_patients, 3))
+    labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    return logits[groups] + 0.02 * rng.normal(size=(len(groups), 3)), labels[groups], groups
+
+
+def test_patients_that_are_learned_by_heart_prove_nothing():
+    logits, labels, groups = patients()
+    assert AutoHead(cv=5).fit(logits, labels).proven_  # a false alarm: the same patients are on both sides
+    head = AutoHead(cv=5).fit(logits, labels, groups=[f"patient {one}" for one in groups])
+    assert not head.proven_
+    assert "sph" not in head.candidates_
+
+
+def test_copies_of_samples_prove_nothing():
+    logits, labels = honest(n_samples=60)
+    with pytest.warns(UserWarning, match="100% of the samples are identical to another one"):
+        head = AutoHead(cv=3).fit(np.repeat(logits, 5, axis=0), np.repeat(labels, 5))
+    assert not head.proven_
+    predictions = head.held_out_.reshape(60, 5)
+    assert (predictions == predictions[:, :1]).all()
 
 
 # ---- what comes in ---------------------------------------------------------------------------------------------------
@@ -227,8 +274,8 @@ def test_of_very_many_samples_a_part_is_fitted_on(monkeypatch):
     assert head.held_out_.shape == (900,)
     assert np.mean(head.held_out_ == labels) > np.mean(logits.argmax(axis=1) == labels) + 0.05
     assert sum((head.candidates_["combination"].wins, head.candidates_["combination"].losses)) < 300
-    kept = AutoHead(cv=2, alpha=0.0).fit(logits, labels)  # softmax stays; held out is still the best candidate
-    np.testing.assert_array_equal(kept.held_out_, head.held_out_)
+    kept = AutoHead(cv=2, alpha=0.0, only_proven=True).fit(logits, labels)
+    np.testing.assert_array_equal(kept.held_out_, logits.argmax(axis=1))
 
 
 def test_labels_may_be_words_and_columns_may_have_headings(fitted):

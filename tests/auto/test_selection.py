@@ -1,4 +1,4 @@
-"""The selection: softmax is kept unless a candidate is significantly better; when SPH is chosen."""
+"""The selection: what predicts where nothing, little or much can be gained; when SPH is chosen."""
 
 import numpy as np
 import pytest
@@ -12,27 +12,47 @@ from helpers.samples import make_samples, weak_samples
 @pytest.mark.parametrize("seed", range(6))
 def test_where_softmax_is_right_it_stays(seed):
     logits, labels = honest(seed=seed)
-    head = AutoHead(cv=2, alpha=0.01).fit(logits, labels)
-    assert head.chosen_ == "softmax"
+    head = AutoHead(cv=2).fit(logits, labels)
+    assert (head.chosen_, head.trust_, head.proven_) == ("softmax", 0.0, False)
+    assert (head.gain_, head.gain_interval_, head.gain_prediction_interval_) == (0.0, (0.0, 0.0), (0.0, 0.0))
     np.testing.assert_array_equal(head.predict(logits), logits.argmax(axis=1))
 
 
 def test_the_guard_lets_chance_pass_no_more_often_than_it_says():
-    """Among forty heads on samples where nothing can be gained, those that chance lets pass at 5 % are few."""
+    """Among forty heads on samples where nothing can be gained, few predict and next to none claims a proof."""
     rng = np.random.default_rng(0)
-    passed = 0
+    passed = proven = 0
     for seed in range(40):
         logits, labels = honest(n_samples=60, seed=1000 + seed, n_classes=2)
-        passed += AutoHead(cv=2, random_state=int(rng.integers(1000))).fit(logits, labels).chosen_ != "softmax"
+        head = AutoHead(cv=2, random_state=int(rng.integers(1000))).fit(logits, labels)
+        passed += head.chosen_ != "softmax"
+        proven += head.proven_
     assert passed <= 6
+    assert proven <= 2
 
 
-def test_nothing_short_of_proof_is_enough():
-    head = AutoHead(cv=2, alpha=0.0).fit(*weak_samples())
-    assert head.chosen_ == "softmax"
-    assert head.gain_ > 0.1
+def test_alpha_is_about_what_is_proven_and_only_proven_about_what_predicts():
+    likely, proven = (AutoHead(cv=2, alpha=0.0, only_proven=only).fit(*weak_samples()) for only in (False, True))
+    assert (likely.chosen_, likely.proven_) == ("combination", False)
+    assert likely.gain_ > 0.1
+    assert (proven.chosen_, proven.proven_, proven.gain_) == ("softmax", False, 0.0)
+    assert proven.p_value_ == likely.p_value_ < 0.001  # of the best candidate
     logits, _ = weak_samples(seed=3)
-    np.testing.assert_array_equal(head.predict(logits), logits.argmax(axis=1))
+    np.testing.assert_array_equal(proven.predict(logits), logits.argmax(axis=1))
+    np.testing.assert_array_equal(proven.held_out_, weak_samples()[0].argmax(axis=1))
+
+
+def test_with_little_evidence_a_part_of_the_correction_is_trusted():
+    trusts = set()
+    for seed in range(12):
+        logits, labels = honest(seed=seed, n_samples=150)
+        logits = logits + np.array([0.8, 0.0, 0.0, 0.0])  # a small bias
+        head = AutoHead(cv=2).fit(logits, labels)
+        trusts.add(head.trust_)
+        assert (head.trust_ == 0) == (head.chosen_ == "softmax")
+        np.testing.assert_array_equal(head.predict_proba(logits).argmax(axis=1), head.predict(logits))
+    assert trusts & {0.25, 0.5, 0.75}
+    assert len(trusts) > 2
 
 
 @pytest.mark.filterwarnings("ignore:Softmax never predicts 4:UserWarning")
@@ -42,7 +62,8 @@ def test_sph_is_taken_where_it_is_better_than_the_combination(monkeypatch):
     logits, labels = weak_samples(n_samples=600)
     head = AutoHead(cv=2).fit(logits, labels)
     assert head.chosen_ == "sph"
-    assert head.gain_ == head.candidates_["sph"].gain > 0
+    assert 0 < head.gain_ < head.candidates_["sph"].gain
+    assert head.trust_ == 1.0
     assert gain_on(head, *weak_samples(n_samples=2000, seed=2)) > 0.1
     probabilities = head.predict_proba(logits)
     np.testing.assert_array_equal(probabilities.argmax(axis=1), head.predict(logits))

@@ -29,7 +29,7 @@ def heads(samples):
     return {
         "softmax": SoftmaxHead(1.7),
         "sph": SPHClassifier(certainty=0.95, veto_distance=3.0).fit(few.logits, few.codes).fitted_head_,
-        "combination": compact(fit_corrections(few, np.random.default_rng(0))["combination"]),
+        "combination": compact(fit_corrections(few, 0)["combination"]),
     }
 
 

@@ -6,12 +6,11 @@ CROSS_FIT = "aftermax.auto._selection.cross_fit"  # to be patched with without_c
 
 
 def without_corrections(cross_fit):
-    """Cross-fitting whose combination predicts as softmax does, so that SPH is the only candidate left."""
+    """Cross-fitting whose candidates all predict as softmax does, so that SPH is the only one left."""
 
     def only_softmax(*args):
         cross_fitted = cross_fit(*args)
-        cross_fitted.out_of_fold["combination"] = cross_fitted.out_of_fold["softmax"]
-        return cross_fitted
+        return cross_fitted._replace(candidates=dict.fromkeys(cross_fitted.candidates, cross_fitted.softmax))
 
     return only_softmax
 

@@ -47,6 +47,7 @@ def test_a_fitted_model_stays_frozen_where_scikit_learn_clones(model):
     assert copy.estimator.estimator is model
     assert copy.head is not wrapped.head
     assert clone(copy).estimator.estimator is model
+    wrapped.head.set_params(only_proven=True)
     search = GridSearchCV(wrapped, {"head__alpha": [1e-9, 0.05]}, cv=2).fit(X[VAL], Y[VAL])
     assert not search.best_estimator_.refitted_
     np.testing.assert_array_equal(search.best_estimator_.estimator_.coef_, model.coef_)

@@ -32,12 +32,13 @@ def test_the_verdict_comes_first_and_every_figure_is_the_audits(opened, digits):
         f"{found.errors[1]} ({percent(found.error_after)})",
         fewer(found.gain),
         fewer_between(*found.gain_interval),
+        fewer_between(*found.gain_prediction_interval),
         str(found.wins),
         str(found.losses),
         f"{found.p_value:.2g}" if found.p_value >= 0.0001 else "< 0.0001",
-        f"{found.head_p_value:.2g}" if found.head_p_value >= 0.0001 else "< 0.0001",
         samples_to_be_sure(found),
-        "combination: several corrections of the logits, combined by stacking",
+        "combination: several corrections of the logits, combined by stacking"
+        + ("" if found.trust == 1 else f" ({found.trust:.0%} of it)"),
     ]
     tiles = page.locator(".tile .number").all_text_contents()
     assert tiles == [percent(found.error_before), percent(found.error_after), fewer(found.gain), _wins(found)]
@@ -65,11 +66,12 @@ def test_every_table_has_the_audits_counts(opened, digits):
     assert len(tried) == len(found.candidates)
     for line, one in zip(tried, found.candidates.values(), strict=True):
         assert line[0].startswith(one.name)
-        assert ("chosen" in line[0]) == (one.name == found.chosen)
+        assert ("chosen" in line[0]) == (one.name == found.candidates.chosen)
         assert line[1] == percent(one.error)
         change = [fewer(one.gain) + fewer_between(*one.gain_interval), str(one.wins), str(one.losses)]
         assert line[2:5] == (["", "", ""] if one.name == "softmax" else change)
-        assert line[5] == ("" if np.isnan(one.log_loss) else f"{one.log_loss:.3f}")
+        assert (line[5] == "") == (one.name == "softmax")
+        assert line[6] == ("" if np.isnan(one.log_loss) else f"{one.log_loss:.3f}")
 
 
 def test_where_softmax_is_kept_the_page_says_so_and_names_no_head(opened):
@@ -79,10 +81,13 @@ def test_where_softmax_is_kept_the_page_says_so_and_names_no_head(opened):
     assert found.chosen == "softmax"
     page = opened(found, logits, labels)
     assert page.locator("#verdict").text_content() == found.verdict
-    assert "Error of the best candidate" in page.locator(".tiles").text_content()
+    tiles = page.locator(".tile").all_text_contents()
+    assert tiles[2] == "Change in errors to expectnonesoftmax is kept"
+    assert page.locator(".tile .number").all_text_contents()[:2] == [percent(found.error_before)] * 2
     method = page.locator(".definitions").last.text_content()
     assert "It keeps softmax." in method
-    assert "divided into 2 folds" in method
+    assert "As softmax is kept, after is the same as before" in method
+    assert "divided into folds by the cv that was set" in method
 
 
 def test_an_audit_without_errors_or_changes_is_shown_too(opened):
@@ -90,7 +95,7 @@ def test_an_audit_without_errors_or_changes_is_shown_too(opened):
     logits = np.eye(2)[labels] * 8
     page = opened(audit(logits, labels, LogisticRegression(), cv=2), logits, labels)
     tiles = page.locator(".tile").all_text_contents()
-    assert tiles[2] == "Change in errorsno errorssoftmax makes no errors"
+    assert tiles[2] == "Change in errors to expectno errorssoftmax makes no errors"
     assert "100.0 %" not in "".join(tiles)
     assert page.locator("#pair-chart").count() == 0
     assert "No pair of classes is confused more often or less often" in page.locator("main").text_content()

@@ -19,7 +19,10 @@ from helpers.samples import make_samples
     [
         (SPHClassifier(certainty=0.0), "The gate of the head audited here is 0: it pools no sample."),
         (SPHClassifierCV({"certainty": [0.6]}, cv=2, alpha=0.0), "is 0: it pools no sample."),
-        (AutoHead(cv=2, alpha=0.0), "Only SPH has a gate; here softmax is kept, and no sample is pooled."),
+        (
+            AutoHead(cv=2, alpha=0.0, only_proven=True),
+            "Only SPH has a gate; here softmax is kept, and no sample is pooled.",
+        ),
         (GaussianNB(), "Only SPH has a gate; other heads, such as the one audited here, may change any sample."),
     ],
 )

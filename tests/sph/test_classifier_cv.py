@@ -8,8 +8,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from aftermax import SPHClassifier, SPHClassifierCV, sweep
+from aftermax._utils.comparison import Comparison
 from aftermax._utils.folds import content_order, stratified_folds
-from aftermax._utils.paired_tests import one_sided_mcnemar, wins_and_losses
+from aftermax._utils.paired_tests import one_sided_mcnemar
 from aftermax.sph.choice import choose
 from aftermax.sph.grid import departures, grid_blocks, grid_columns
 from aftermax.sph.hyperparameters import HYPERPARAMETERS
@@ -18,7 +19,16 @@ from helpers.samples import make_samples, weak_samples
 SMALL = {"certainty": [0.5, 0.7, 0.9, 1.0], "distance_power": [1.0, 2.0], "min_gain": [0.0, 0.1]}
 # The last class of weak_samples, whose biases are off.
 NEVER_PREDICTS_ONE = pytest.mark.filterwarnings("ignore:Softmax never predicts 4:UserWarning")
-GIVEN = ["gain_", "gain_interval_", "p_value_", "fell_back_", "best_params_", "best_index_"]
+GIVEN = [
+    "gain_",
+    "gain_interval_",
+    "gain_prediction_interval_",
+    "p_value_",
+    "proven_",
+    "fell_back_",
+    "best_params_",
+    "best_index_",
+]
 
 
 def strong(n_samples=600, seed=1):
@@ -33,9 +43,11 @@ def test_it_finds_the_gain_keeps_it_on_new_samples_and_proves_it():
     before, after = np.mean(logits.argmax(axis=1) != labels), 1 - head.score(logits, labels)
     low, high = head.gain_interval_
     assert not head.fell_back_
+    assert head.proven_
     assert head.p_value_ < 0.001
     assert 0.1 < low < head.gain_ < high
     assert low < (before - after) / before < high
+    assert head.gain_prediction_interval_[0] < low < high < head.gain_prediction_interval_[1]
     assert head.best_params_["certainty"] >= 0.5
     assert isinstance(head.best_estimator_, SPHClassifier)
 
@@ -65,10 +77,35 @@ def test_nothing_short_of_proof_is_enough():
     head = SPHClassifierCV(SMALL, alpha=0.0).fit(*weak_samples(600))
     assert head.fell_back_
     assert not head.proven_
-    assert (head.gain_, head.gain_interval_) == (0.0, (0.0, 0.0))
+    assert (head.gain_, head.gain_interval_, head.gain_prediction_interval_) == (0.0, (0.0, 0.0), (0.0, 0.0))
+    assert head.p_value_ < 0.001
     assert head.best_params_["certainty"] == 0.0
     assert head.cv_results_["certainty"][head.best_index_] >= 0.5
     assert head.cv_results_["gain"][head.best_index_] > 0.1
+
+
+@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled samples:UserWarning")
+def test_alpha_is_the_level_of_the_one_sided_test():
+    logits, labels = weak_samples(n_samples=60)
+    p_value = SPHClassifierCV(SMALL, cv=3).fit(logits, labels).p_value_
+    assert 0 < p_value < 1
+    for alpha, proven in ((p_value * 1.001, True), (p_value, False)):
+        head = SPHClassifierCV(SMALL, cv=3, alpha=alpha).fit(logits, labels)
+        assert (head.proven_, head.fell_back_, head.p_value_) == (proven, not proven, p_value)
+
+
+@pytest.mark.filterwarnings("ignore:.* of the samples are identical:UserWarning")
+@pytest.mark.parametrize("noise", [0.0, 1e-6])
+def test_the_proof_counts_groups_and_copies_are_groups(noise):
+    logits, labels = (np.repeat(values, 5, axis=0) for values in weak_samples(n_samples=100))
+    groups = np.repeat(np.arange(100), 5)
+    logits = logits + noise * np.random.default_rng(0).normal(size=logits.shape)
+    head = SPHClassifierCV(SMALL, cv=3).fit(logits, labels, groups=groups if noise else None)
+    before, after = logits.argmax(axis=1) == labels, head.held_out_ == labels
+    expected = Comparison.of(before, after, groups=groups)
+    assert head.p_value_ == expected.p_value > Comparison.of(before, after).p_value
+    assert head.gain_ == expected.selected_gain
+    assert head.gain_interval_ == expected.intervals()[0]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -109,7 +146,7 @@ def test_every_set_is_counted_on_every_fold_once_and_outer_folds_take_no_part(mo
 
     by_content.calls = 0
     outer = by_content(labels, 3, None)
-    wins = losses = 0
+    before_and_after = []
     for fold in range(3):
         kept = outer != fold
         columns = cross_validated(logits[kept], labels[kept])
@@ -117,11 +154,12 @@ def test_every_set_is_counted_on_every_fold_once_and_outer_folds_take_no_part(mo
         plain = SPHClassifier(**{name: columns[name][index].item() for name in HYPERPARAMETERS})
         after = plain.fit(logits[kept], labels[kept]).predict(logits[~kept]) == labels[~kept]
         before = logits[~kept].argmax(axis=1) == labels[~kept]
-        wins, losses = wins + (after & ~before).sum(), losses + (before & ~after).sum()
-    before, after = logits.argmax(axis=1) == labels, head.held_out_ == labels
-    assert wins_and_losses(before, after)[:2] == (wins, losses)
-    assert wins > 0
-    assert head.p_value_ == one_sided_mcnemar(wins, losses)
+        before_and_after.append((before, after))
+    before, after = np.concatenate(before_and_after, axis=1)
+    expected = Comparison.of(before, after)
+    assert head.gain_ == expected.selected_gain > 0
+    assert head.gain_interval_ == expected.intervals()[0]
+    assert head.p_value_ == one_sided_mcnemar(np.sum(after & ~before), np.sum(before & ~after))
     columns = cross_validated(logits, labels)
     np.testing.assert_array_equal(head.cv_results_["wins"], columns["wins"])
     np.testing.assert_array_equal(head.cv_results_["losses"], columns["losses"])

@@ -49,6 +49,8 @@ def out_of_fold(head: Any, samples: Samples, cv: Any, rng: np.random.Generator) 
     fitted = fit(everything)
     if hasattr(fitted, "held_out_"):
         mask = getattr(fitted, "held_out_mask_", np.ones(len(codes), dtype=bool))
+        if getattr(fitted, "fell_back_", False):  # it predicts as softmax does; held_out_ is of what it rejected
+            return Predicted(fitted, samples.logits.argmax(axis=1), mask)
         return Predicted(fitted, _as_codes(fitted.held_out_, everything, names, head), mask)
     predicted, mask = samples.logits.argmax(axis=1), np.zeros(len(codes), dtype=bool)
     for train, test in _splits(samples, cv, rng):

@@ -38,6 +38,11 @@ def _nothing_to_gain(audit: Audit) -> str:
 def _softmax_kept(audit: Audit) -> str:
     best = _best_candidate(audit)
     errors = f"softmax's {audit.errors[0]:,} errors on {audit.rows:,} samples"
+    if audit.candidates is None and audit.p_value <= 0.5:
+        return (
+            f"Not proven: fewer than {errors} would be left, out-of-fold (p {p_value(audit.p_value)}), but that is not "
+            "enough of a proof for the head: softmax is kept."
+        )
     if best is None or best.wins + best.losses == 0 or best.gain <= 0:
         return f"No: of {errors}, no candidate corrects more, out-of-fold, than it adds; softmax is kept."
     changed = f"{best.wins:,} of {errors} would be gone, and {best.losses:,} would be new"

@@ -37,4 +37,4 @@ def unbroken(text: str) -> str:
 
 def definition_list(items: dict[str, str]) -> str:
     """Terms and their descriptions, as the items of a dl element."""
-    return "\n".join(f"<dt>{html.escape(term)}</dt><dd>{html.escape(text)}</dd>" for term, text in items.items())
+    return "\n".join(f"<dt>{escaped(term)}</dt><dd>{escaped(text)}</dd>" for term, text in items.items())
