@@ -289,11 +289,18 @@ def _samples_needed(head: Any, comparison: Comparison, n_samples: int, independe
     candidates = getattr(head, "candidates_", None)
     if candidates is None or comparison.drops.any():
         drops = comparison.drops / comparison.unit
-        return samples_range(float(drops.sum()), float(np.square(drops).sum()), n_samples)
+        return _more_than(n_samples, samples_range(float(drops.sum()), float(np.square(drops).sum()), n_samples))
     if not independent:
         return None
     best = max(candidates.values(), key=lambda one: (one.wins - one.losses) / max(one.wins + one.losses, 1) ** 0.5)
-    return samples_range(best.wins - best.losses, best.wins + best.losses, n_samples)
+    return _more_than(n_samples, samples_range(best.wins - best.losses, best.wins + best.losses, n_samples))
+
+
+def _more_than(n_samples: int, needed: tuple[int, int] | None) -> tuple[int, int] | None:
+    """The range from these samples on; None if they should have been enough by far."""
+    if needed is None or needed[1] <= n_samples:
+        return None
+    return max(needed[0], n_samples), needed[1]
 
 
 def _chosen(head: Any) -> str:

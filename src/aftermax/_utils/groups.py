@@ -12,6 +12,7 @@ from aftermax._utils.folds import row_hashes
 WARN_SHARE = 0.1  # of samples that are identical to another one
 COPIES_AGREE = 0.8  # share of the sets of identical samples with an error in which all labels agree, if they are copies
 ENOUGH_SETS = 3  # with an error, to tell copies from scores that repeat by nature
+MOST_COPIES, MOST_COPIES_SHARE = 5, 0.02  # of one sample, in number or as a share of all, where that cannot be told
 
 
 def as_groups(groups: ArrayLike | None, n_samples: int) -> NDArray[np.int64] | None:
@@ -100,8 +101,8 @@ def _are_copies(sets: NDArray[np.int64], right: NDArray[np.bool_], codes: NDArra
     """
     sizes = np.bincount(sets)
     erring = (sizes > 1) & (np.bincount(sets, ~right) > 0)
-    if np.count_nonzero(erring) < ENOUGH_SETS:
-        return True
+    if np.count_nonzero(erring) < ENOUGH_SETS:  # then large sets are hardly copies
+        return bool(sizes.max() <= max(MOST_COPIES, MOST_COPIES_SHARE * len(sets)))
     low, high = np.full(len(sizes), codes.max()), np.zeros(len(sizes), dtype=np.int64)
     np.minimum.at(low, sets, codes)
     np.maximum.at(high, sets, codes)

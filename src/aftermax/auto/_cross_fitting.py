@@ -26,7 +26,6 @@ from aftermax.auto.candidates import OutOfFold
 
 CHUNK = 2_000  # samples
 MANY_SAMPLES = 20_000  # with more than this, one fit at a time: each takes some hundred megabytes
-UNSCALED = "softmax without temperature"
 # How much of a tier's correction is added to softmax's scores: the candidates.
 TRUSTS = {"biases": (0.5, 1.0), "linear": (0.5, 1.0), "combination": (0.25, 0.5, 0.75, 1.0)}
 

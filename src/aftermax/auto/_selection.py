@@ -129,7 +129,7 @@ def _try_sph(
 ) -> Choice | None:
     """SPH with hyperparameters of its own; it has no sample weights here, and takes long with many classes."""
     n_samples, n_classes = samples.logits.shape
-    if n_samples * n_classes**2 > SPH_WORK or np.ptp(samples.weights) > 0 or groups is not None:
+    if n_samples * n_classes**2 > SPH_WORK or np.ptp(samples.weights) > 0:
         return None
     return choose_sph(
         LabelledSamples(samples.logits, samples.codes, classes),
@@ -140,4 +140,5 @@ def _try_sph(
         rng=generator(int(rng.integers(2**31))),
         n_jobs=n_jobs,
         progress=False,
+        groups=groups,
     )

@@ -34,7 +34,7 @@ class AutoHead(HeadEstimator):
     well ("linear"); Gaussian log-posteriors with full covariances and RBF kernels as well ("combination"; ridge
     regression on Nystroem centers). Stacking weights them and shrinks them towards zero. All are judged out-of-fold:
     each fold in turn is held out of *all* of the fit, hyperparameters and stacking weights included (cross-fitting).
-    SPH is a candidate too, where the samples have no weights or groups and classes are not too many.
+    SPH is a candidate too, where the samples have no weights and classes are not too many.
 
     Between softmax and a full correction there are heads that trust it in part. The candidate that probably makes the
     fewest errors predicts; with little evidence that is a quarter of the correction, which changes few predictions, or
@@ -122,7 +122,7 @@ class AutoHead(HeadEstimator):
     Unlike softmax's, the predictions depend on a constant that is added to all logits of a sample: log-probabilities
     are not the same as logits. Pass the same kind to :meth:`fit` and :meth:`predict`.
 
-    Identical samples are always held out together, and counted once.
+    Identical samples are held out together, unless a ``cv`` that you pass divides them, and are counted once.
 
     Examples
     --------
@@ -243,7 +243,10 @@ class AutoHead(HeadEstimator):
         if self.cv is None or isinstance(self.cv, Integral):
             (n_samples, n_classes), keys = samples.logits[fitted_on].shape, samples.keys[fitted_on]
             repeats = default_repeats(n_samples, n_classes) if self.cv is None else 1
-            some = None if groups is None else np.unique(groups[fitted_on], return_inverse=True)[1]
+            # Copies alone need no groups: they share a key, and so a fold.
+            some = None
+            if groups is not None and given_groups is not None:
+                some = np.unique(groups[fitted_on], return_inverse=True)[1]
             return random_splits(keys, some, int(self.cv or default_folds(n_samples)), repeats, rng)
         position = np.full(len(samples.codes), -1)
         position[fitted_on] = np.arange(len(fitted_on))
