@@ -143,6 +143,17 @@ def test_classes_may_be_text_and_some_of_them_missing():
     assert one_class.against_softmax is not None
 
 
+def test_one_logit_is_as_good_as_two():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=900)
+    logit = rng.normal(size=900) + 2.0 * labels + 1.0  # its bias is off
+    head = AutoHead(cv=3).fit(logit[:400], labels[:400])
+    result = aftermax.check(head, logit[400:], labels[400:])
+    assert result.action == "keep"
+    assert aftermax.check(head, logit[400:, None]).drift == result.drift
+    assert aftermax.check(head, logit[:400], labels[:400]).was_fitted_on
+
+
 def test_groups_are_what_counts_as_independent(head):
     logits, labels = weak_samples(60, seed=9)
     logits = np.repeat(logits, 10, axis=0) + 0.01 * np.random.default_rng(0).normal(size=(600, 5))

@@ -15,10 +15,10 @@ from aftermax._check.result import Check
 from aftermax._check.verdict import samples_needed
 from aftermax._heads.estimator import HeadEstimator
 from aftermax._heads.fingerprint import NOTABLE, Overlap
+from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.groups import as_groups, joined_groups
 from aftermax._utils.labels import label_codes, warn_if_misaligned
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready
-from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax.auto.head import AutoHead
 
 
