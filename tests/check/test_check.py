@@ -114,7 +114,9 @@ def test_samples_of_the_fit_prove_nothing(head):
 @pytest.mark.parametrize("head", [SPHClassifier(certainty=1.0), SPHClassifierCV(GRID, cv=3, n_repeats=1)])
 def test_sph_is_checked_too_and_refitted_as_what_it_is(head):
     head.fit(*weak_samples(400))
-    same = aftermax.check(head, *weak_samples(500, seed=9))
+    weights = np.tile([0.0, 1.0, 2.0, 3.0, 1.0], 100)
+    same = aftermax.check(head, *weak_samples(500, seed=9), sample_weight=weights)
+    assert same.against_softmax.n_samples == 400
     assert same.action == "keep"
     assert type(same.refitted_head) is type(head)
     assert aftermax.check(head, *drifted_samples()).action in ("refit", "drop")
