@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 from aftermax._residual.gaussian import fit_gaussian, out_of_fold_gaussian
+from aftermax._residual.samples import Samples
 from helpers.samples import make_samples
 
 
@@ -33,9 +34,22 @@ def test_a_class_without_samples_is_unlikely_but_possible():
 
 def test_out_of_fold_scores_do_not_depend_on_the_samples_own_label():
     logits, codes = make_samples(n_samples=100, n_classes=3)
-    before = out_of_fold_gaussian(logits, codes, np.ones(100), 3)[1]
+    samples = Samples(logits, codes, np.ones(100))
+    before = out_of_fold_gaussian(logits, samples)[1]
     changed = codes.copy()
     changed[7] = (codes[7] + 1) % 3
-    after = out_of_fold_gaussian(logits, changed, np.ones(100), 3)[1]
-    np.testing.assert_array_equal(before[7], after[7])
-    assert (before[8] != after[8]).any()
+    after = out_of_fold_gaussian(logits, samples._replace(codes=changed))[1]
+    same_fold = samples.inner_folds() == samples.inner_folds()[7]
+    np.testing.assert_array_equal(before[same_fold], after[same_fold])
+    assert (before[~same_fold] != after[~same_fold]).any(axis=1).all()
+
+
+def test_samples_that_belong_together_are_scored_without_each_other():
+    logits, codes = make_samples(n_samples=100, n_classes=3)
+    keys = np.repeat(np.arange(25, dtype=np.uint64), 4)
+    samples = Samples(logits, codes, np.ones(100), given_keys=keys)
+    before = out_of_fold_gaussian(logits, samples)[1]
+    changed = codes.copy()
+    changed[4:8] = (codes[4:8] + 1) % 3
+    after = out_of_fold_gaussian(logits, samples._replace(codes=changed))[1]
+    np.testing.assert_array_equal(before[4:8], after[4:8])

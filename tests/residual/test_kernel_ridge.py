@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge
 from aftermax._residual.kernel_ridge import (
     CENTERS,
     GAMMA,
+    HeldOutGroups,
     RidgePath,
     _inverse_square_root,
     choose_centers,
@@ -16,6 +17,8 @@ from aftermax._residual.kernel_ridge import (
 )
 from aftermax._residual.projection import fit_projection, typical_margin
 from aftermax._residual.rbf_kernels import exp_all
+from aftermax._residual.samples import Samples
+from aftermax._utils.folds import sample_keys
 from helpers.correction_samples import samples_of
 
 ALL = slice(None, None, 1)
@@ -31,9 +34,17 @@ def test_each_level_is_the_rbf_kernel_with_three_times_the_gamma():
 
 def test_centers_are_drawn_where_softmax_is_in_doubt():
     logits = np.where(np.arange(4000)[:, None] % 2, [0.0, 0.0], [9.0, 0.0])
-    chosen = choose_centers(logits, np.random.default_rng(0))
+    chosen = choose_centers(logits, np.arange(4000, dtype=np.uint64), 0)
     assert len(set(chosen.tolist())) == CENTERS[-1]
     assert np.mean(chosen % 2) > 0.8
+
+
+def test_the_same_samples_are_centers_in_any_order():
+    logits = samples_of(n_samples=1500).logits
+    shuffled = np.random.default_rng(0).permutation(1500)
+    chosen = choose_centers(logits, sample_keys(logits), 7)
+    again = choose_centers(logits[shuffled], sample_keys(logits[shuffled]), 7)
+    np.testing.assert_array_equal(shuffled[again], chosen)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -43,7 +54,7 @@ def test_leave_one_out_scores_are_those_of_a_regression_without_the_sample(weigh
     samples = samples_of(n_samples=40, n_classes=3, weights=rng.uniform(0.2, 2.0, size=40) if weighted else None)
     design = rng.normal(size=(40, 6))
     path = RidgePath(lambda some: design[some], samples, np.eye(6))
-    ours = path.leave_one_out(ALL, path.rotated(ALL), penalty)
+    ours = path.scorer(ALL)(penalty)
     labels = np.eye(3)[samples.codes]
     for row in range(40):
         others = np.arange(40) != row
@@ -56,7 +67,7 @@ def test_with_every_sample_a_center_the_kernel_correction_is_kernel_ridge_regres
     projected = fit_projection(0, np.inf, samples.logits)([samples.logits])
     near = rbf_kernel(projected, projected, 1)
     path = RidgePath(lambda some: near[some], samples, _inverse_square_root(near))
-    ours = path.leave_one_out(ALL, path.rotated(ALL), 1e-2)
+    ours = path.scorer(ALL)(1e-2)
     labels = np.eye(3)[samples.codes]
     for row in range(0, 50, 7):
         others = np.flatnonzero(np.arange(50) != row)
@@ -77,7 +88,7 @@ def test_the_penalty_is_the_one_with_the_least_leave_one_out_log_loss():
     assert np.abs(nothing.coefficients).max() < 0.05  # there is nothing to be learned
     design = np.eye(4)[samples.codes] + 0.3 * np.random.default_rng(0).normal(size=(400, 4))
     something = fit_ridge(lambda some: design[some], np.eye(4), samples, logits, ALL)
-    assert np.mean(something.leave_one_out.argmax(axis=1) == samples.codes) > 0.9
+    assert np.mean(something.out_of_fold.argmax(axis=1) == samples.codes) > 0.9
 
 
 def test_leave_one_out_scores_may_be_of_some_samples_only():
@@ -87,7 +98,40 @@ def test_leave_one_out_scores_may_be_of_some_samples_only():
     every = fit_ridge(lambda some: projected[some], np.eye(4), samples, logits, ALL)
     third = fit_ridge(lambda some: projected[some], np.eye(4), samples, logits, slice(None, None, 3))
     np.testing.assert_array_equal(every.coefficients, third.coefficients)
-    np.testing.assert_allclose(every.leave_one_out[::3], third.leave_one_out, rtol=1e-12)
+    np.testing.assert_allclose(every.out_of_fold[::3], third.out_of_fold, rtol=1e-12)
+
+
+def grouped_samples(n_groups=60, of_each=5):
+    """Groups of nearly the same sample: what is learned of one of a group holds for the others, and for no one else."""
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(n_groups), of_each)
+    design = rng.normal(size=(n_groups, 20))[groups] + 0.01 * rng.normal(size=(len(groups), 20))
+    logits, codes = rng.normal(size=(len(groups), 3)), rng.integers(3, size=n_groups)[groups]
+    keys = rng.integers(2**62, size=n_groups).astype(np.uint64)[groups]
+    return Samples(logits, codes, np.ones(len(groups)), given_keys=keys), design
+
+
+def test_scores_of_groups_are_those_of_a_regression_without_their_fold():
+    samples, design = grouped_samples()
+    assert samples.grouped
+    ours = HeldOutGroups(lambda some: design[some], samples, np.eye(20)).scorer(slice(None, None, 2))(1e-2)
+    labels, folds = np.eye(3)[samples.codes], samples.inner_folds()
+    for fold in np.unique(folds):
+        others, rows = folds != fold, np.flatnonzero(folds == fold)
+        model = Ridge(alpha=1e-2 * others.sum()).fit(design[others], labels[others])
+        rows = rows[rows % 2 == 0]
+        np.testing.assert_allclose(ours[rows // 2], model.predict(design[rows]), atol=1e-8)
+
+
+def test_groups_are_not_learned_by_heart():
+    samples, design = grouped_samples()
+    learned = {
+        name: fit_ridge(lambda some: design[some], np.eye(20), one, samples.logits, ALL)
+        for name, one in (("together", samples), ("alone", samples._replace(given_keys=None)))
+    }
+    right = {name: np.mean(one.out_of_fold.argmax(axis=1) == samples.codes) for name, one in learned.items()}
+    assert right["alone"] > 0.6  # leave-one-out: the others of the group give the sample away
+    assert right["together"] < 0.45
 
 
 def test_the_written_out_exponential_is_numpys():

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from aftermax._residual import linear
 from aftermax._residual.linear import PENALTIES, _Regression, out_of_fold_linear
+from aftermax._residual.samples import Samples
 from helpers.samples import make_samples
 
 
@@ -20,7 +21,7 @@ def tilted(n_samples, seed=1):
 
 def test_it_finds_the_map_that_made_the_labels():
     logits, codes, odds = tilted(6000)
-    fitted, _ = out_of_fold_linear(logits / 3, codes, np.ones(6000), logits)
+    fitted, _ = out_of_fold_linear(logits / 3, Samples(logits, codes, np.ones(6000)), logits)
     regression = _Regression(logits / 3, codes, np.ones(6000), logits)
     regression.solve(1e-5)
     scores = regression.values[0] * logits + regression.values[1:5] + logits / 3 @ regression.coefficients
@@ -45,17 +46,18 @@ def test_where_softmax_is_right_next_to_nothing_is_added():
     rng = np.random.default_rng(0)
     logits = 2 * rng.normal(size=(2000, 4))
     codes = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    fitted, out_of_fold = out_of_fold_linear(logits / 4, codes, np.ones(2000), logits)
+    fitted, out_of_fold = out_of_fold_linear(logits / 4, Samples(logits, codes, np.ones(2000)), logits)
     assert np.abs(out_of_fold).mean() < 0.15
     assert np.abs(logits / 4 @ fitted.coefficients).mean() < 0.15
 
 
 def test_out_of_fold_scores_are_those_of_a_fit_without_the_sample():
     logits, codes, _ = tilted(100)
-    before = out_of_fold_linear(logits, codes, np.ones(100), logits)[1]
+    samples = Samples(logits, codes, np.ones(100))
+    before, folds = out_of_fold_linear(logits, samples, logits)[1], samples.inner_folds()
     changed = codes.copy()
     changed[7] = (codes[7] + 1) % 4
-    path = _Regression(*(values[np.arange(100) % 5 != 2] for values in (logits, changed, np.ones(100), logits)))
+    path = _Regression(*(values[folds != folds[7]] for values in (logits, changed, np.ones(100), logits)))
     for penalty in PENALTIES:
         path.solve(penalty)
         if np.allclose(before[7], logits[7] @ path.coefficients, atol=1e-12):
@@ -67,7 +69,7 @@ def test_out_of_fold_scores_are_those_of_a_fit_without_the_sample():
 def test_of_many_samples_some_are_fitted_on_and_all_are_scored(monkeypatch):
     monkeypatch.setattr(linear, "MAX_SAMPLES", 100)
     logits, codes, _ = tilted(350)
-    fitted, out_of_fold = out_of_fold_linear(logits, codes, np.ones(350), logits)
+    fitted, out_of_fold = out_of_fold_linear(logits, Samples(logits, codes, np.ones(350)), logits)
     assert out_of_fold.shape == (350, 4)
     others = np.arange(350) % 4 != 0
     np.testing.assert_allclose(out_of_fold[others], logits[others] @ fitted.coefficients)
@@ -76,6 +78,6 @@ def test_of_many_samples_some_are_fitted_on_and_all_are_scored(monkeypatch):
 @pytest.mark.parametrize("n_samples", [1, 2, 3])
 def test_few_samples_add_nothing_that_is_not_finite(n_samples):
     logits, codes, _ = tilted(n_samples)
-    fitted, out_of_fold = out_of_fold_linear(logits, codes, np.ones(n_samples), logits)
+    fitted, out_of_fold = out_of_fold_linear(logits, Samples(logits, codes, np.ones(n_samples)), logits)
     assert np.isfinite(fitted.coefficients).all()
     assert np.isfinite(out_of_fold).all()

@@ -277,20 +277,23 @@ def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], me
         pairs=largest_drops(softmax, predicted, codes, names, MAX_DROPS),
         tangled=largest_rises(softmax, predicted, codes, names, MAX_RISES),
         weighted=bool(np.ptp(weights) > 0),
-        rows_needed=_samples_needed(head, wins, losses, len(codes)),
+        rows_needed=_samples_needed(head, comparison, len(codes), groups is None and np.ptp(weights) == 0),
         warnings=messages,
         candidates=getattr(head, "candidates_", None),
         head=head,
     )
 
 
-def _samples_needed(head: Any, wins: int, losses: int, n_samples: int) -> tuple[int, int] | None:
-    """For the head or, where it keeps softmax, for its best candidate."""
+def _samples_needed(head: Any, comparison: Comparison, n_samples: int, independent: bool) -> tuple[int, int] | None:
+    """For the head or, where it keeps softmax, for its best candidate, of which wins and losses are known."""
     candidates = getattr(head, "candidates_", None)
-    if candidates is not None and wins + losses == 0:
-        best = max(candidates.values(), key=lambda one: (one.wins - one.losses) / max(one.wins + one.losses, 1) ** 0.5)
-        wins, losses = best.wins, best.losses
-    return samples_range(wins, losses, n_samples)
+    if candidates is None or comparison.drops.any():
+        drops = comparison.drops / comparison.unit
+        return samples_range(float(drops.sum()), float(np.square(drops).sum()), n_samples)
+    if not independent:
+        return None
+    best = max(candidates.values(), key=lambda one: (one.wins - one.losses) / max(one.wins + one.losses, 1) ** 0.5)
+    return samples_range(best.wins - best.losses, best.wins + best.losses, n_samples)
 
 
 def _chosen(head: Any) -> str:

@@ -60,11 +60,9 @@ def _gain(audit: Audit) -> str:
         return f"Yes: {gone} {_numbers(audit)}."
     if audit.proven is None:
         return f"Not proven: {gone} {_numbers(audit)}, but that could be chance.{_needed(audit)}"
+    start = "Errors unproven" if audit.chosen == "sph" else "Probabilities are better, errors unproven"
     trusted = f", so the head trusts {TRUSTED[audit.trust]} of its correction" if audit.trust in TRUSTED else ""
-    return (
-        f"Probabilities are better, errors unproven: {gone} {_numbers(audit)}, which could be chance{trusted}."
-        f"{_needed(audit)}"
-    )
+    return f"{start}: {gone} {_numbers(audit)}, which could be chance{trusted}.{_needed(audit)}"
 
 
 def _gone(audit: Audit) -> str:

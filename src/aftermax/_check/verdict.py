@@ -169,4 +169,4 @@ def _promise(check: Check) -> str:
 def samples_needed(found: Compared) -> tuple[int, int] | None:
     """Between which numbers of samples a proof of what was found may be expected to need."""
     wins, losses = (found.wins, found.losses) if found.gain >= 0 else (found.losses, found.wins)
-    return samples_range(wins, losses, found.n_samples)
+    return samples_range(wins - losses, wins + losses, found.n_samples)

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 # significant where its 95 % interval lies above 0.
 ALPHA = 0.025
 POWER = 0.8  # that a sample size is computed for
-MOST_TO_ENUMERATE = 14  # changes: all 2^14 signs of them are tried; of more, the tail is approximated
+MOST_TO_ENUMERATE = 14  # changes: all 2^14 signs of them are tried
+MOST_SIZES, MOST_STEPS = 200, 30_000  # different sizes of more changes, and steps of their sum, for an exact tail
+LEAST_OF_STEPS = 1e-9  # below this, rounding of the Fourier transform matters
 FLIPS = 5_000  # random signs, for the test of several candidates
 SMALL = 1e-3  # below this, the p-value of several candidates is Bonferroni's
 ROUNDING = 1e-12
@@ -77,7 +79,8 @@ def sign_flip_p_value(changes: NDArray[np.float64]) -> float:
 
     If nothing is gained, each change is as likely to be upwards as downwards: the sum is compared with those of random
     signs (Fisher's randomisation test of paired differences). If all changes are of the same size this is McNemar's
-    exact test; if they are few, all signs are tried; if they are many, the tail is approximated (saddlepoint).
+    exact test; if they are few, all signs are tried; if they are many, they are rounded to small steps, whose sum has
+    an exact distribution; if they are many of many different sizes, the tail is approximated (saddlepoint).
 
     Parameters
     ----------
@@ -106,7 +109,35 @@ def sign_flip_p_value(changes: NDArray[np.float64]) -> float:
     if len(sizes) <= MOST_TO_ENUMERATE:
         signs = 1.0 - 2.0 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
         return float(np.mean(signs @ sizes >= total - 1e-9 * sizes.max()))
-    return _saddlepoint_tail(sizes, total)
+    tail = _tail_of_steps(changes) if len(np.unique(sizes)) <= MOST_SIZES else 0.0
+    return tail if tail > LEAST_OF_STEPS else _saddlepoint_tail(sizes, total)
+
+
+def _tail_of_steps(changes: NDArray[np.float64]) -> float:
+    """P(sum of the changes with random signs >= their sum), with changes rounded to steps; exact for whole numbers.
+
+    The sum of randomly signed sizes a has the characteristic function prod cos(a t): its inverse Fourier transform has
+    the probability of every sum.
+    """
+    steps = _steps(changes)
+    sizes, counts = np.unique(np.abs(steps[steps != 0]), return_counts=True)
+    reach, total = int(sizes @ counts), int(steps.sum())
+    length = 2 * reach + 2
+    spectrum = np.ones(reach + 2)
+    for size, count in zip(sizes, counts, strict=True):
+        spectrum *= np.cos(2 * np.pi / length * (np.arange(reach + 2) * size % length)) ** count
+    chances = np.fft.irfft(spectrum, length)
+    return float(np.clip(chances[np.arange(total, reach + 1) % length].sum(), 0.0, 1.0))
+
+
+def _steps(changes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The changes as whole numbers of steps: of their greatest common divisor, or of a small part of their sum."""
+    if np.array_equal(changes, np.rint(changes)):
+        whole = changes.astype(np.int64)
+        whole //= np.gcd.reduce(whole)
+        if np.abs(whole).sum() <= MOST_STEPS:
+            return np.asarray(whole)
+    return np.asarray(np.rint(changes * (MOST_STEPS / np.abs(changes).sum())), dtype=np.int64)
 
 
 def _saddlepoint_tail(sizes: NDArray[np.float64], total: float) -> float:
@@ -229,15 +260,17 @@ def samples_to_prove(drop: float, changed: float) -> int | None:
     return math.ceil(root**2)
 
 
-def samples_range(wins: int, losses: int, n_samples: int) -> tuple[int, int] | None:
+def samples_range(net: float, squares: float, n_samples: int) -> tuple[int, int] | None:
     """Between which numbers of samples a proof of the gain may be expected to need; None if that cannot be told.
+
+    ``net`` is by how much the errors drop, ``squares`` the sum of the squared drops of all groups: wins minus losses and
+    wins plus losses, if samples are independent and not weighted.
 
     The ends are for a gain that is one standard error larger, and one smaller. If the smaller one is no gain, or
     hardly one, nothing can be said.
     """
-    net, changed = wins - losses, wins + losses
-    error = math.sqrt(max(changed - net**2 / n_samples, 0.0))
-    ends = [samples_to_prove((net + sign * error) / n_samples, changed / n_samples) for sign in (1, -1)]
+    error = math.sqrt(max(squares - net**2 / n_samples, 0.0))
+    ends = [samples_to_prove((net + sign * error) / n_samples, squares / n_samples) for sign in (1, -1)]
     if ends[0] is None or ends[1] is None or ends[1] > WIDEST * ends[0]:
         return None
     return ends[0], ends[1]

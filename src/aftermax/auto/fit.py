@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,7 +16,11 @@ def fit(
     *,
     features: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     classes: ArrayLike | None = None,
+    class_weight: Literal["balanced"] | dict[Any, float] | None = None,
+    class_prior: dict[Any, float] | ArrayLike | None = None,
+    only_proven: bool = False,
     random_state: int | np.random.RandomState | None = 0,
 ) -> AutoHead:
     """Fit an :class:`~aftermax.AutoHead` in one call. Softmax is kept unless fewer errors are likely.
@@ -30,8 +36,17 @@ def fit(
         The model's last hidden layer, if you have it. Then ``predict`` needs it too.
     sample_weight : array-like of shape (n_samples,), default=None
         The weight of each sample.
+    groups : array-like of shape (n_samples,), default=None
+        What each sample is of, such as a patient, if samples of the same one are alike; see
+        :meth:`AutoHead.fit <aftermax.AutoHead.fit>`.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
+    class_weight : "balanced" or dict, default=None
+        Weights of the classes, as in scikit-learn; see :class:`~aftermax.AutoHead`.
+    class_prior : dict or array-like of shape (K,), default=None
+        The true share of each class where the head will be used, if the labelled samples have other ones.
+    only_proven : bool, default=False
+        Whether softmax is kept unless fewer errors are proven.
     random_state : int, RandomState instance or None, default=0
         Determines everything that is random. None gives other results with each call.
 
@@ -50,5 +65,11 @@ def fit(
     ('combination', 0.22)
     >>> predictions = head.predict(scores.test_logits)
     """
-    head = AutoHead(classes=classes, random_state=random_state)
-    return head.fit(logits, labels, features=features, sample_weight=sample_weight)
+    head = AutoHead(
+        classes=classes,
+        class_weight=class_weight,
+        class_prior=class_prior,
+        only_proven=only_proven,
+        random_state=random_state,
+    )
+    return head.fit(logits, labels, features=features, sample_weight=sample_weight, groups=groups)

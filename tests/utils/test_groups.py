@@ -1,0 +1,115 @@
+"""Groups: what users pass, and identical samples."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from aftermax._utils.groups import as_groups, joined_groups
+from helpers.samples import make_samples
+
+
+def same_partition(first, second):
+    return len(np.unique(np.column_stack([first, second]), axis=0)) == len(np.unique(first)) == len(np.unique(second))
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        ["b", "a", "b", "c"],
+        [20, 10, 20, 30],
+        np.array(["b", "a", "b", 3], dtype=object),
+        np.array(["2020-01-02", "2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[D]"),
+    ],
+)
+def test_groups_of_any_kind_are_numbered(groups):
+    found = as_groups(groups, 4)
+    assert found.dtype == np.int64
+    assert same_partition(found, [0, 1, 0, 2])
+    assert sorted(set(found.tolist())) == [0, 1, 2]
+
+
+def test_no_groups_are_no_groups():
+    assert as_groups(None, 4) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1, 2, 3], r"groups has shape \(3,\) but there are 4 samples"),
+        ([[1], [2], [3], [4]], r"groups has shape \(4, 1\) but there are 4 samples"),
+        ([1.0, np.nan, 2.0, 3.0], "groups holds NaN or None at row 1"),
+        (["a", "b", None, "b"], "groups holds NaN or None at row 2"),
+        ([7, 7, 7, 7], "groups holds one group only"),
+    ],
+)
+def test_groups_that_cannot_be_used_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        as_groups(groups, 4)
+
+
+# ---- identical samples -----------------------------------------------------------------------------------------------
+
+
+def test_where_every_sample_is_another_there_is_nothing_to_join():
+    logits, codes = make_samples(n_samples=100)
+    groups = np.arange(100) // 5
+    assert joined_groups(None, logits, codes) is None
+    assert joined_groups(groups, logits, codes) is groups
+
+
+def test_copies_belong_together_and_many_are_warned_of():
+    logits, codes = make_samples(n_samples=100)
+    which = np.concatenate([np.arange(100), np.arange(20)])
+    with pytest.warns(UserWarning, match="33% of the samples are identical to another one: .*pass groups"):
+        found = joined_groups(None, logits[which], codes[which])
+    assert same_partition(found, which)
+
+
+def test_a_few_copies_belong_together_without_a_warning():
+    logits, codes = make_samples(n_samples=100)
+    which = np.concatenate([np.arange(100), [7]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = joined_groups(None, logits[which], codes[which])
+    assert same_partition(found, which)
+
+
+def test_features_tell_samples_apart_and_have_to_be_the_same_too():
+    logits, codes = make_samples(n_samples=60)
+    which = np.repeat(np.arange(30), 2)
+    features = np.arange(60.0)[:, None]
+    assert joined_groups(None, logits[which], codes[which], features) is None
+    with pytest.warns(UserWarning, match="100% of the samples are identical"):
+        found = joined_groups(None, logits[which], codes[which], features[which])
+    assert same_partition(found, which)
+
+
+def test_groups_that_share_a_copy_are_one():
+    logits, codes = make_samples(n_samples=8)
+    logits[5], codes[5] = logits[0], codes[0]  # of the groups 0 and 2
+    found = joined_groups(np.array([0, 0, 1, 1, 2, 2, 3, 3]), logits, codes)
+    assert same_partition(found, [0, 0, 1, 1, 0, 0, 3, 3])
+
+
+def test_samples_to_which_a_tree_gives_the_same_scores_are_not_copies():
+    logits, codes = make_samples(n_samples=600, home=1.0)
+    tree = DecisionTreeClassifier(max_leaf_nodes=20, random_state=0).fit(logits[:300], codes[:300])
+    scores = np.log(np.clip(tree.predict_proba(logits[300:]), 1e-6, 1))
+    assert len(np.unique(scores, axis=0)) <= 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joined_groups(None, scores, codes[300:]) is None
+        groups = np.arange(300) // 10
+        assert joined_groups(groups, scores, codes[300:]) is groups
+
+
+def test_copies_stay_copies_if_a_few_of_their_labels_were_mistaken():
+    logits, codes = make_samples(n_samples=200, home=1.0)
+    which = np.repeat(np.arange(200), 2)
+    labels = codes[which]
+    wrong = np.flatnonzero(logits[which].argmax(axis=1) != labels)
+    labels[wrong[:4:2]] = (labels[wrong[:4:2]] + 1) % 5
+    with pytest.warns(UserWarning, match="are identical"):
+        assert same_partition(joined_groups(None, logits[which], labels), which)
