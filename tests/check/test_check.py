@@ -114,7 +114,9 @@ def test_samples_of_the_fit_prove_nothing(head):
 @pytest.mark.parametrize("head", [SPHClassifier(certainty=1.0), SPHClassifierCV(GRID, cv=3, n_repeats=1)])
 def test_sph_is_checked_too_and_refitted_as_what_it_is(head):
     head.fit(*weak_samples(400))
-    same = aftermax.check(head, *weak_samples(500, seed=9))
+    weights = np.tile([0.0, 1.0, 2.0, 3.0, 1.0], 100)
+    same = aftermax.check(head, *weak_samples(500, seed=9), sample_weight=weights)
+    assert same.against_softmax.n_samples == 400
     assert same.action == "keep"
     assert type(same.refitted_head) is type(head)
     assert aftermax.check(head, *drifted_samples()).action in ("refit", "drop")
@@ -141,6 +143,17 @@ def test_classes_may_be_text_and_some_of_them_missing():
     one_class = aftermax.check(head, named(new[classes == 0]), animals[classes[classes == 0]])
     assert one_class.refit is None
     assert one_class.against_softmax is not None
+
+
+def test_one_logit_is_as_good_as_two():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=900)
+    logit = rng.normal(size=900) + 2.0 * labels + 1.0  # its bias is off
+    head = AutoHead(cv=3).fit(logit[:400], labels[:400])
+    result = aftermax.check(head, logit[400:], labels[400:])
+    assert result.action == "keep"
+    assert aftermax.check(head, logit[400:, None]).drift == result.drift
+    assert aftermax.check(head, logit[:400], labels[:400]).was_fitted_on
 
 
 def test_groups_are_what_counts_as_independent(head):

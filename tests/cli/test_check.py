@@ -82,6 +82,20 @@ def test_rows_without_a_label_are_left_out_and_counted(folder, tmp_path):
     assert "100 of 300 rows have no label and are left out" in done.stderr
 
 
+def test_groups_and_weights_are_columns(folder, tmp_path):
+    new, classes = rows()
+    header, *lines = (folder / "new.csv").read_text().splitlines()
+    others = [f"{line},p{n // 10},{n % 3}" for n, line in enumerate(lines)]
+    (tmp_path / "more.csv").write_text("\n".join([f"{header},patient,weight", *others]) + "\n")
+    asked = ["check", folder / "head.npz", tmp_path / "more.csv", "--json"]
+    done = run_here(*asked, "--groups", "patient", "--weights", "weight", check=True)
+    head = aftermax.load(folder / "head.npz")
+    expected = aftermax.check(
+        head, new, NAMES[classes], groups=np.arange(300) // 10, sample_weight=np.arange(300.0) % 3
+    )
+    assert json.loads(done.stdout)["against_softmax"] == expected.to_dict()["against_softmax"]
+
+
 def test_integer_classes_are_found_in_text(tmp_path):
     logits, labels = rows(seed=1)
     aftermax.save(aftermax.SPHClassifier().fit(logits, labels), tmp_path / "head.npz")

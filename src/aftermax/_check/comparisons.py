@@ -77,7 +77,7 @@ class Refit(NamedTuple):
 
 def compare(samples: NewSamples, before: Codes, after: Codes, held_out: NDArray[np.bool_] | None = None) -> Compared:
     """Compare two sets of predictions, as column numbers."""
-    some = np.ones(len(samples.codes), dtype=bool) if held_out is None else held_out
+    some = samples.weights > 0 if held_out is None else held_out & (samples.weights > 0)
     right_before, right_after = (predicted[some] == samples.codes[some] for predicted in (before, after))
     weights = samples.weights[some]
     groups = None if samples.groups is None else np.unique(samples.groups[some], return_inverse=True)[1]
@@ -120,17 +120,20 @@ def refit(
         warnings.simplefilter("ignore", UserWarning)  # about a head that nobody asked for
         fitted = clone(unfitted).fit(samples.logits, labels, **known)
         if not hasattr(fitted, "held_out_"):
-            return Refit(fitted, _cross_fitted(unfitted, samples, random_state), everywhere)
+            return Refit(fitted, _cross_fitted(unfitted, samples, known, random_state), everywhere)
     predictions = label_codes(fitted.held_out_, len(labels), head.classes_)
     return Refit(fitted, predictions, getattr(fitted, "held_out_mask_", everywhere))
 
 
-def _cross_fitted(unfitted: Any, samples: NewSamples, random_state: int | np.random.RandomState | None) -> Codes:
+def _cross_fitted(
+    unfitted: Any, samples: NewSamples, given: dict[str, Any], random_state: int | np.random.RandomState | None
+) -> Codes:
     """Out-of-fold predictions of SPHClassifier, which has none of its own; softmax's where it cannot be fitted."""
-    keys = sample_keys(samples.logits, samples.groups)
+    keys, labels = sample_keys(samples.logits, samples.groups), unfitted.classes[samples.codes]
     predictions = samples.logits.argmax(axis=1)
     for train, test in random_splits(keys, samples.groups, FOLDS, 1, generator(random_state)):
-        if np.ptp(samples.codes[train]) > 0:
-            fitted = clone(unfitted).fit(samples.logits[train], unfitted.classes[samples.codes[train]])
+        if len(np.unique(samples.codes[train][samples.weights[train] > 0])) > 1:
+            known = {name: np.asarray(values)[train] for name, values in given.items()}
+            fitted = clone(unfitted).fit(samples.logits[train], labels[train], **known)
             predictions[test] = fitted.fitted_head_.predict([samples.logits[test]])
     return np.asarray(predictions)

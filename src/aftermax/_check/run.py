@@ -19,7 +19,6 @@ from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.groups import as_groups, joined_groups
 from aftermax._utils.labels import label_codes, warn_if_misaligned
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready
-from aftermax.auto.head import AutoHead
 
 
 def check(
@@ -49,7 +48,7 @@ def check(
     features : array-like of shape (n_samples, n_features), default=None
         As given to the head's ``fit``.
     sample_weight : array-like of shape (n_samples,), default=None
-        The weight of each sample. An AutoHead's ``class_weight`` and ``class_prior`` are applied too, so that errors
+        The weight of each sample. The head's ``class_weight`` and ``class_prior`` are applied too, so that errors
         count as they did in its fit. Drift is not weighted.
     groups : array-like of shape (n_samples,), default=None
         What each sample is of, such as a patient, a site or a video. p-values and intervals then count groups.
@@ -164,10 +163,9 @@ def _predicted(
 
 def _own_weights(head: Any, weights: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
     """The weights that errors count with: those of the samples times those that the head gives to their classes."""
-    if not isinstance(head, AutoHead):
-        return weights
-    weights = weights * weights_by_prior(head.class_prior, codes, head.classes_, weights)
-    weights = weights * weights_by_class(head.class_weight, codes, head.classes_, weights)
+    class_prior, class_weight = (getattr(head, name, None) for name in ("class_prior", "class_weight"))
+    weights = weights * weights_by_prior(class_prior, codes, head.classes_, weights)
+    weights = weights * weights_by_class(class_weight, codes, head.classes_, weights)
     if not weights.any():
         raise ValueError("All samples have a weight of 0, by sample_weight or by the head's class_weight: pass others.")
     return weights

@@ -20,7 +20,9 @@ NO_REFERENCE = (
     "The head has no reference, as its file is of an older format, so nothing can be said about drift: fit and save it "
     "again."
 )
-NO_PROOF = "Without labels this does not show whether its predictions are worse: label some samples, and check again."
+NO_PROOF = (
+    "Without labels this does not show whether the head's predictions are worse: label some samples, and check again."
+)
 
 
 # ---- what to do ------------------------------------------------------------------------------------------------------
@@ -119,7 +121,7 @@ def _refit(check: Check, found: Compared, refit: RefitCompared) -> str:
     if found.p_more < ALPHA:
         return (
             f"Refit: {_of_the_head(found)}; one that is fitted on these samples makes "
-            f"{fewer(refit.against_softmax.gain)} than softmax, out-of-fold ({_numbers(refit.against_softmax)})."
+            f"{fewer(refit.against_softmax.gain)} errors than softmax, out-of-fold ({_numbers(refit.against_softmax)})."
         )
     return (
         f"Refit: a head that is fitted on these samples makes {fewer(refit.against_head.gain)} errors than this one, "

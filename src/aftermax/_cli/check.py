@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from aftermax._cli.head_files import options_for_head, read_head
 from aftermax._cli.option_groups import with_option_groups
-from aftermax._cli.options import FileOptions, HeadFile, Json, Labels, Scores, file_option, text_option
+from aftermax._cli.options import (
+    FileOptions,
+    Groups,
+    HeadFile,
+    Json,
+    Labels,
+    Scores,
+    Weights,
+    file_option,
+    text_option,
+)
 from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
 
 
@@ -23,6 +34,8 @@ def check(
     ] = None,
     as_json: Json = False,
     labels: Labels = None,
+    groups: Groups = None,
+    weights: Weights = None,
     file: FileOptions,
 ) -> None:
     """Is a head still good: keep it, refit it or drop it?
@@ -38,12 +51,20 @@ def check(
     elif title is not None:
         raise ValueError("--title needs --html: it is the title of the page.")
     fitted, fitted_on = read_head(head, scores)
-    samples = read_for_check(fitted, str(scores), options_for_head(file.read_options(labels), fitted_on))
+    options = replace(options_for_head(file.read_options(labels), fitted_on), groups=groups, weights=weights)
+    samples = read_for_check(fitted, str(scores), options)
 
     from aftermax._check.run import check
 
     announce_compilation()
-    result = check(without_column_names(fitted), samples.logits, samples.labels, features=samples.features)
+    result = check(
+        without_column_names(fitted),
+        samples.logits,
+        samples.labels,
+        features=samples.features,
+        sample_weight=samples.weights,
+        groups=samples.groups,
+    )
     if html is not None:
         from aftermax.report.check_page import write_check
 

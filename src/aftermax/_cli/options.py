@@ -50,6 +50,19 @@ Scores = Annotated[
     ),
 ]
 Labels = Annotated[Path | None, file_option("--labels", "A separate file with the labels: .npy, .csv or .parquet.")]
+Groups = Annotated[
+    str | None,
+    text_option(
+        "--groups",
+        "The column, or the array of an .npz file, that says what a sample is of, such as a patient, if samples of the "
+        "same one are alike.",
+        "COLUMN",
+    ),
+]
+Weights = Annotated[
+    str | None,
+    text_option("--weights", "The column, or the array of an .npz file, of the samples' weights.", "COLUMN"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
@@ -172,19 +185,8 @@ class LabelledFileOptions(FileOptions):
         str | None,
         text_option("--positive", "For one column of scores: the class whose log-odds they are.", "CLASS"),
     ] = None
-    groups: Annotated[
-        str | None,
-        text_option(
-            "--groups",
-            "The column, or the array of an .npz file, that says what a sample is of, such as a patient, if samples of "
-            "the same one are alike.",
-            "COLUMN",
-        ),
-    ] = None
-    weights: Annotated[
-        str | None,
-        text_option("--weights", "The column, or the array of an .npz file, of the samples' weights.", "COLUMN"),
-    ] = None
+    groups: Groups = None
+    weights: Weights = None
     logits_only: Annotated[
         bool, typer.Option("--logits-only", help="Do not use features, even if the score file has them.")
     ] = False

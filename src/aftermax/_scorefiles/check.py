@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._scorefiles.groups_weights import join_groups, join_weights
 from aftermax._scorefiles.labels import labels_to_text
 from aftermax._scorefiles.messages import join_names
 from aftermax._scorefiles.predict import open_for_head
@@ -20,6 +21,8 @@ class HeadScores(NamedTuple):
     logits: NDArray[Any]
     labels: NDArray[Any] | None
     features: NDArray[Any] | None
+    groups: NDArray[Any] | None
+    weights: NDArray[np.float64] | None
 
 
 def read_for_check(head: Any, source: str, options: ReadOptions) -> HeadScores:
@@ -32,9 +35,15 @@ def read_for_check(head: Any, source: str, options: ReadOptions) -> HeadScores:
         labels = _labels(batches)
         kept = _labelled(labels, file)
         classes = None if labels is None else _classes(head, labels, kept, file)
-    logits = np.concatenate([rows.logits for rows in batches])[kept]
+        groups, weights = join_groups(batches, file, options), join_weights(batches, file, options)
     features = [rows.features for rows in batches if rows.features is not None]
-    return HeadScores(logits, classes, np.concatenate(features)[kept] if features else None)
+    return HeadScores(
+        np.concatenate([rows.logits for rows in batches])[kept],
+        classes,
+        np.concatenate(features)[kept] if features else None,
+        None if groups is None else groups[kept],
+        None if weights is None else weights[kept],
+    )
 
 
 def _labels(batches: list[Rows]) -> NDArray[Any] | None:

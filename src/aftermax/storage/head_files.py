@@ -46,7 +46,7 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
     about your samples; ``cv_results_`` and ``best_index_`` of SPHClassifierCV, as the table may be a thousand times
     larger than the head; a RandomState, and ``cv`` of AutoHead if it is a splitter or a list of splits, which are None
     in the loaded head. Of the samples that the head was fitted on, the file holds means, spreads and up to 128 hashes,
-    by which :func:`~aftermax.check` knows them again; no sample can be restored from it.
+    by which :func:`~aftermax.check` knows them again; no sample can be restored from these.
 
     Examples
     --------
