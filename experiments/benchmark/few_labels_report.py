@@ -23,8 +23,8 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     text = case_table([one for one in outcomes if one.method == "auto"], before)
     write_text(out / "table.md", text)
     notes = (
-        "# Few labels\n\nAutoHead on draws of 100 and 500 labelled samples, on logits alone. *Before* is the guard as it "
-        "was at commit 46d9921, on the same draws (`before.csv`, made by the same code in a checkout of that commit). "
+        "# Few labels\n\nAutoHead on draws of 100 and 500 labelled samples, on logits alone. *Before* is the guard as "
+        "it was at commit 46d9921, on the same draws (`before.csv`, made by the same code in a checkout of that commit). "
         f"{provenance.sentence(out)}\n\n"
     )
     write_text(out / "report.md", notes + text)
