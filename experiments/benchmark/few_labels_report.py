@@ -24,7 +24,7 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     write_text(out / "table.md", text)
     notes = (
         "# Few labels\n\nAutoHead on draws of 100 and 500 labelled samples, on logits alone. *Before* is the guard as "
-        "it was at commit 46d9921, on the same draws (`before.csv`, made by the same code in a checkout of that commit). "
+        "it was at commit 46d9921, on the same draws (`before.csv`, made by this code in a checkout of that commit). "
         f"{provenance.sentence(out)}\n\n"
     )
     write_text(out / "report.md", notes + text)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aftermax._audit.counts import ClassCounts
 from aftermax._utils.paired_tests import ALPHA
-from aftermax._utils.text import fewer_count, p_value, percent
+from aftermax._utils.text import fewer_count, p_value, percent, rounded_up
 
 if TYPE_CHECKING:
     from aftermax._audit.result import Audit
@@ -115,12 +115,6 @@ def _needed(audit: Audit) -> str:
     return f" To prove it, {text} labelled samples would be needed." if audit.rows_needed is not None else ""
 
 
-def _rounded_up(number: int) -> int:
-    """Round up to two significant digits."""
-    unit = int(10 ** max(len(str(number)) - 2, 0))
-    return -(-number // unit) * unit
-
-
 def better_and_worse(audit: Audit) -> str:
     """Say which classes have fewer errors and which have more, the largest changes first; empty if none changes."""
     order = sorted(audit.by_class, key=lambda one: -abs(one.net))
@@ -162,5 +156,5 @@ def samples_to_be_sure(audit: Audit) -> str:
         return "these are enough"
     if audit.rows_needed is None:
         return "cannot be told"
-    low, high = (_rounded_up(number) for number in audit.rows_needed)
+    low, high = (rounded_up(number) for number in audit.rows_needed)
     return f"about {low:,} to {high:,}"
