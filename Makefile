@@ -12,7 +12,7 @@ DATA ?=
 SCORES ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor docs clean
+.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor trust few-labels docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -63,8 +63,11 @@ shift: .venv/dev.installed
 money: .venv/dev.installed
 	$(BIN)/python -m experiments money $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
 
-vendor: .venv/dev.installed
-	$(BIN)/python -m experiments vendor
+vendor trust: .venv/dev.installed
+	$(BIN)/python -m experiments $@
+
+few-labels: .venv/dev.installed
+	$(BIN)/python -m experiments few-labels $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
 
 docs: .venv/dev.installed
 	$(BIN)/mkdocs build --strict --quiet
