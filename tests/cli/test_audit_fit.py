@@ -135,7 +135,7 @@ def test_fit_prints_the_gain_to_expect_and_saves_a_head_that_predicts_as_pythons
     verdict, expected, saved = done.stderr.splitlines()
     assert verdict == found.verdict
     assert re.fullmatch(
-        r"Chosen: combination. Expected on new samples: \S+ % fewer errors \(95 % interval: .*\)\.", expected
+        r"Chosen: combination. To expect on new samples: \S+ % fewer errors \(95 % interval: .*\)\.", expected
     )
     assert saved == f"Saved to {tmp_path / 'head.npz'}."
     assert done.stdout == ""

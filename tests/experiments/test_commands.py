@@ -23,8 +23,19 @@ from helpers.made_digits import dim_digits
 from helpers.outcomes import OUTCOME, table_cells, trial_samples
 from helpers.samples import ROOT
 
-COMMANDS = ["vmnist", "cifar", "recipes", "choosing", "training-samples", "loss", "shift", "money", "models"]
-FROM_NPM = ["vendor"]  # its data come from the registry
+COMMANDS = [
+    "vmnist",
+    "cifar",
+    "recipes",
+    "choosing",
+    "training-samples",
+    "loss",
+    "shift",
+    "money",
+    "models",
+    "few-labels",
+]
+WITHOUT_DATA = ["trust", "vendor"]  # simulated, or from the registry
 
 
 def run(*arguments, **environment):
@@ -55,7 +66,7 @@ def test_help_lists_every_command(arguments):
     done = run(*arguments)
     assert done.returncode == 0
     listed = done.stdout.split("Commands:\n")[1]
-    assert [line.split()[0] for line in listed.splitlines()] == [*COMMANDS, *FROM_NPM]
+    assert [line.split()[0] for line in listed.splitlines()] == [*COMMANDS, *WITHOUT_DATA]
 
 
 def test_help_imports_nothing_heavy():

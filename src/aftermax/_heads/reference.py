@@ -14,6 +14,7 @@ from aftermax._heads.fingerprint import Fingerprint
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.untrusted import fields, number, some
 
+LARGEST = 1e100  # logits beyond this are masks or mistakes, whose squares would overflow
 CERTAIN = 1 + 1e-9  # a mean of ones, with its rounding
 
 
@@ -32,7 +33,8 @@ class Reference:
     def of(cls, logits: NDArray[np.float64]) -> Self:
         """Of these logits."""
         certainty = softmax_certainty(logits)
-        relative = logits - logits.mean(axis=1, keepdims=True)
+        limited = np.clip(logits, -LARGEST, LARGEST)
+        relative = limited - limited.mean(axis=1, keepdims=True)
         shares = np.bincount(logits.argmax(axis=1), minlength=logits.shape[1]) / len(logits)
         return cls(
             float(certainty.mean()),

@@ -26,6 +26,8 @@ from helpers.made_digits import noisy_digits
 from helpers.outcomes import claims_by_name, vmnist_results
 from helpers.samples import ROOT
 
+pytestmark = pytest.mark.filterwarnings("ignore:Softmax never predicts")  # as such weak networks do
+
 GRID = {"certainty": [0.6, 0.9], "distance_power": [1.0, 2.0], "min_gain": [-0.05, 0.0]}
 FEW = [Case(100, 0), Case(100, 1), Case(200, 0), Case(200, 1)]
 

@@ -73,7 +73,7 @@ def test_test_samples_are_at_most_so_many(scores, monkeypatch):
 
 def test_every_setting_is_measured_in_one_draw_before_the_next():
     listed = tasks()
-    assert len(set(listed)) == len(listed) == 10 * 3 * 3 * 3
+    assert len(set(listed)) == len(listed) == sum(measure.DRAWS.values()) * 3 * 3
     assert [task.draw for task in listed] == sorted(task.draw for task in listed)
     assert {task[:3] for task in tasks(quick=True)} == {("py3langid", 3, 300)}
 
