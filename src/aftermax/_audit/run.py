@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from inspect import signature
+from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -92,7 +93,8 @@ def audit(
         :class:`~aftermax.AutoHead`.
     cv : int, splitter or iterable of splits, default=5
         Folds for a head that is cross-validated here. If the samples outside of a fold are all of one class, softmax
-        predicts that fold. AutoHead and SPHClassifierCV have a parameter ``cv`` of their own.
+        predicts that fold. AutoHead and SPHClassifierCV have a number of folds of their own; a splitter or splits are
+        passed on to them.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds; a head that you pass has its own. With None, each call draws new ones.
 
@@ -221,6 +223,8 @@ def _with_class_parameters(head: Any, given: _Arguments) -> Any:
     known = head.get_params(deep=False)
     passed = {"class_weight": given.class_weight, "class_prior": given.class_prior}
     wanted = {name: value for name, value in passed.items() if value is not None and name in known}
+    if isinstance(head, AutoHead | SPHClassifierCV) and not isinstance(given.cv, Integral | None):
+        wanted["cv"] = given.cv  # splits are meant for the proof, which is theirs
     return clone(head).set_params(**wanted) if wanted else head
 
 
@@ -249,7 +253,7 @@ def _agreed_classes(classes: ArrayLike | None, head: Any) -> ArrayLike | None:
 
 
 def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], messages: tuple[str, ...]) -> Audit:
-    head, mask = found.head, found.mask
+    head, mask = found.head, found.mask & (weights > 0)  # without weight, a sample is no evidence
     codes, names, predicted = samples.codes[mask], samples.names, found.codes[mask]
     softmax, weights = samples.logits[mask].argmax(axis=1), weights[mask]
     groups = None if samples.groups is None else np.unique(samples.groups[mask], return_inverse=True)[1]
@@ -287,11 +291,11 @@ def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], me
 def _samples_needed(head: Any, comparison: Comparison, n_samples: int, independent: bool) -> tuple[int, int] | None:
     """For the head or, where it keeps softmax, for its best candidate, of which wins and losses are known."""
     candidates = getattr(head, "candidates_", None)
+    if not independent:
+        return None
     if candidates is None or comparison.drops.any():
         drops = comparison.drops / comparison.unit
         return _more_than(n_samples, samples_range(float(drops.sum()), float(np.square(drops).sum()), n_samples))
-    if not independent:
-        return None
     best = max(candidates.values(), key=lambda one: (one.wins - one.losses) / max(one.wins + one.losses, 1) ** 0.5)
     return _more_than(n_samples, samples_range(best.wins - best.losses, best.wins + best.losses, n_samples))
 

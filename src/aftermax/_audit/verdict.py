@@ -141,10 +141,11 @@ def class_mix(audit: Audit) -> str:
     order = sorted(zip(audit.class_shares, audit.classes, strict=True), key=lambda one: -one[0])
     named = ", ".join(f"{name} {percent(share)}" for share, name in order[:MAX_SHARES_NAMED])
     others = f", and {len(order) - MAX_SHARES_NAMED:,} others" if len(order) > MAX_SHARES_NAMED else ""
-    text = (
-        f"This assumes that classes will be as frequent as {'the weights say' if audit.weighted else 'here'}: {named}"
-        f"{others}. If they will not be, pass their true shares as class_prior."
-    )
+    told = getattr(audit.head, "class_prior", None) is not None
+    source = "class_prior says" if told else "the weights say" if audit.weighted else "here"
+    text = f"This assumes that classes will be as frequent as {source}: {named}{others}."
+    if not told:
+        text += " If they will not be, pass their true shares as class_prior."
     if audit.weighted:
         text += " The probabilities are for these shares, too."
     return text

@@ -81,6 +81,8 @@ def _shares(class_prior: object, classes: NDArray[Any]) -> NDArray[np.float64]:
             f"class_prior has shape {values.shape} but there are {len(names)} classes: pass the share of each, in the "
             "order of the columns, or a dict."
         )
-    if not np.isfinite(values).all() or (values < 0).any() or abs(values.sum() - 1) > SHARES_TOLERANCE:
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(f"class_prior holds {values.min():g}: pass shares of at least 0 that sum to 1.")
+    if abs(values.sum() - 1) > SHARES_TOLERANCE:
         raise ValueError(f"class_prior sums to {values.sum():g}: pass shares of at least 0 that sum to 1.")
     return values

@@ -12,6 +12,7 @@ from aftermax._utils.paired_tests import ALPHA, sign_flip_p_value
 
 DRAWS = 4_000  # of the posterior
 MOST_KINDS = 1_000  # different groups, for draws of the posterior; of more, the interval is a normal approximation
+FEW_GROUPS = 30
 LEVEL = 1 - 2 * ALPHA  # of every interval: it lies above 0 where the gain is significant
 
 
@@ -95,12 +96,17 @@ class Comparison(NamedTuple):
         true, observed = ((some @ pairs[0]) / np.maximum(some @ pairs[1], 1e-300) for some in (shares, new))
         without_errors = (new @ pairs[1]) == 0
         observed[without_errors] = (new @ pairs[0])[without_errors] / self.unit
-        return _central(true), _central(observed)
+        found = _central(true), _central(observed)
+        return found if len(self.drops) >= FEW_GROUPS else _joined(found, self._normal_intervals())
 
     def _normal_intervals(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """By the variance of the linearised ratio (Cochran, Sampling Techniques, 1977, chapter 6)."""
-        deviation = math.sqrt(float(np.square(self.drops - self.gain * self.errors).sum())) / self.total
-        near, far = 1.96 * deviation, 1.96 * math.sqrt(2) * deviation
+        """By the variance of the linearised ratio (Cochran, Sampling Techniques, 1977, chapter 6), and Student's t."""
+        from scipy.stats import t
+
+        count = max(len(self.drops), 2)
+        deviation = math.sqrt(float(np.square(self.drops - self.gain * self.errors).sum()) * count / (count - 1))
+        near = float(t.ppf((1 + LEVEL) / 2, count - 1)) * deviation / self.total
+        far = math.sqrt(2) * near
         return (self.gain - near, self.gain + near), (self.gain - far, self.gain + far)
 
 
@@ -114,6 +120,14 @@ def promised_gain(
     if kept_softmax:
         return 0.0, (0.0, 0.0), (0.0, 0.0)
     return comparison.selected_gain, *comparison.intervals()
+
+
+def _joined(
+    first: tuple[tuple[float, float], tuple[float, float]], second: tuple[tuple[float, float], tuple[float, float]]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Intervals that hold both: of few groups, the posterior knows too little of how groups differ."""
+    (one, two) = ((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(first, second, strict=True))
+    return one, two
 
 
 def _central(values: NDArray[np.float64]) -> tuple[float, float]:

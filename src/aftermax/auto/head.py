@@ -14,7 +14,7 @@ from aftermax._residual.samples import Samples
 from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.comparison import promised_gain
 from aftermax._utils.folds import Split, content_order, sample_keys
-from aftermax._utils.groups import as_groups, joined_groups
+from aftermax._utils.groups import as_groups, joined_groups, numbered_by_appearance
 from aftermax._utils.paired_tests import ALPHA
 from aftermax._utils.random import generator
 from aftermax._utils.rare_classes import warn_if_rare
@@ -215,7 +215,7 @@ class AutoHead(HeadEstimator):
             self._report_held_out(selection, samples, fitted_on)
         self.class_shares_ = np.bincount(codes, weights, minlength=len(self.classes_)) / weights.sum()
         if self.chosen_ != "softmax":
-            warn_if_rare(codes, self.classes_)
+            warn_if_rare(codes[weights > 0], self.classes_)
         return self
 
     def _weights(self, sample_weight: ArrayLike | None, codes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -246,7 +246,7 @@ class AutoHead(HeadEstimator):
             # Copies alone need no groups: they share a key, and so a fold.
             some = None
             if groups is not None and given_groups is not None:
-                some = np.unique(groups[fitted_on], return_inverse=True)[1]
+                some = numbered_by_appearance(groups[fitted_on])
             return random_splits(keys, some, int(self.cv or default_folds(n_samples)), repeats, rng)
         position = np.full(len(samples.codes), -1)
         position[fitted_on] = np.arange(len(fitted_on))
