@@ -375,8 +375,11 @@ def trust(
 
     folder = _folder(out, "trust", quick)
     outcomes = TrustExperiment().run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables, outcomes.csv, run.json")
 
 
+@app.command()
 def vendor(
     out: Out = None,
     kept: Annotated[
