@@ -1,4 +1,4 @@
-"""The report of the simulated worlds: false alarms and harm where there is no gain, coverage and bias where there is."""
+"""The report of the simulated worlds: false alarms and harm without a gain, coverage and bias with one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Simulated worlds whose truth is known: the true probabilities of the classes, given the model's logits.
 
 In a world, samples x of class k are normally distributed around the k-th unit vector times a separation. A model that
-knows this has the logits separation * x + log prior; it is calibrated, and its argmax is Bayes-optimal. Worlds differ in
-what is done to these logits, or to the labels.
+knows this has the logits separation * x + log prior; it is calibrated, and its argmax is Bayes-optimal. Worlds differ
+in what is done to these logits, or to the labels.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def draw(world: World, n_samples: int, seed: int) -> Drawn:
 
 def _prior(world: World) -> Array:
     shares = np.arange(1, world.classes + 1, dtype=float) ** -SKEW if "skewed" in world.kind else np.ones(world.classes)
-    return shares / shares.sum()
+    return np.asarray(shares / shares.sum())
 
 
 def _logits(world: World, n_samples: int, rng: np.random.Generator) -> Array:

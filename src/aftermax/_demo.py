@@ -52,8 +52,8 @@ def compare(trained_on: int) -> tuple[NetworkResult, SPHClassifierCV]:
         sph_gain=_gain(sph.predict(scores.test_logits), scores),
         gain=_gain(head.predict(scores.test_logits), scores),
         expected_gain=head.gain_,
-        expected_low=head.gain_interval_[0],
-        expected_high=head.gain_interval_[1],
+        expected_low=head.gain_prediction_interval_[0],
+        expected_high=head.gain_prediction_interval_[1],
         chosen=head.chosen_,
     )
     return result, sph
@@ -67,7 +67,7 @@ def _gain(predicted: NDArray[np.int64], scores: Scores) -> float:
 def table(results: list[NetworkResult]) -> str:
     """The results as a Markdown table that is aligned as text, too."""
     headings = ["trained on", "softmax error", "fewer errors: SPH, best on test (looks at its labels)"]
-    cells = [[*headings, "SPH, chosen honestly", "AutoHead", "expected beforehand (95 %)", "chosen"]]
+    cells = [[*headings, "SPH, chosen honestly", "AutoHead", "expected beforehand (95 % range)", "chosen"]]
     for result in results:
         interval = f"{signed(result.expected_low)} to {signed(result.expected_high)}"
         cells.append(

@@ -212,7 +212,7 @@ def test_a_perfect_network_and_one_that_cannot_be_mended():
         ({"labels": np.zeros(49)}, ValueError, "logits have 50 samples but there are 49 labels"),
         ({"labels": np.zeros(50)}, ValueError, "labels hold one class only, 0"),
         ({"logits": np.full((50, 5), np.nan)}, ValueError, "logits contain NaN at row 0, column 0"),
-        ({"logits": np.zeros(50)}, ValueError, "Expected 2D array, got 1D array"),
+        ({"logits": np.zeros(50)}, ValueError, "labels hold 5 classes .*, but logits have 1 column"),
         ({"features": np.zeros((49, 2))}, ValueError, "features have 49 samples but logits have 50"),
         ({"cv": 1}, ValueError, "cv=1 is not possible"),
         ({"head": AutoHead}, TypeError, "head is the class AutoHead: pass a classifier .* or leave it out"),

@@ -35,6 +35,7 @@ def test_nothing_short_of_proof_is_enough():
     np.testing.assert_array_equal(head.predict(logits), logits.argmax(axis=1))
 
 
+@pytest.mark.filterwarnings("ignore:Softmax never predicts 4:UserWarning")
 def test_sph_is_taken_where_it_is_better_than_the_combination(monkeypatch):
     """The combination is kept from learning anything; then SPH has the field."""
     monkeypatch.setattr(CROSS_FIT, without_corrections(cross_fit))
@@ -55,6 +56,7 @@ def test_sph_that_would_predict_as_softmax_is_never_chosen():
     assert (head.chosen_ == "softmax") == (changed == 0)
 
 
+@pytest.mark.filterwarnings("ignore:Softmax never predicts 4:UserWarning")
 def test_with_sph_chosen_probabilities_are_no_worse_than_with_a_temperature(monkeypatch):
     monkeypatch.setattr(CROSS_FIT, without_corrections(cross_fit))
     logits, labels = weak_samples(n_samples=600)

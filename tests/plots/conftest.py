@@ -44,8 +44,8 @@ def sph_by_auto():
 
     As in AutoHead, the classes of its response array are column numbers.
     """
-    logits, labels = weak_samples(n_samples=600)
-    features = np.random.default_rng(0).normal(size=(600, 2))
+    logits, labels = weak_samples(n_samples=400)
+    features = np.random.default_rng(0).normal(size=(400, 2))
     head = AutoHead(cv=3, progress=False).fit(pd.DataFrame(logits, columns=NAMES), NAMES[labels], features=features)
     head.fitted_head_ = SPHClassifier().fit(logits, labels).fitted_head_
     head.chosen_ = "sph"

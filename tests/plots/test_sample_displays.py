@@ -13,6 +13,7 @@ from aftermax.plots import (
     ResponseArrayDisplay,
     WeightsDisplay,
 )
+from helpers.binary import one_logit
 from helpers.figures import AFTER, BEFORE, NAMES, SAMPLE_DISPLAYS, TRUTH, check_texts
 from helpers.samples import make_samples, weak_samples
 
@@ -34,6 +35,14 @@ def test_invalid_samples_are_refused_with_what_to_do(display, network):
         display.from_estimator(head, logits, labels + 2)
     with pytest.raises(ValueError, match="'0', '1', '2'"):
         display.from_estimator(head, logits, labels.astype(str))
+
+
+@pytest.mark.parametrize("display", SAMPLE_DISPLAYS)
+@pytest.mark.parametrize("as_passed", [np.ravel, lambda z: z.reshape(-1, 1)], ids=["flat", "column"])
+def test_one_logit_for_each_sample_is_drawn(display, as_passed):
+    z, labels = one_logit()
+    head = SPHClassifier().fit(as_passed(z), labels)
+    assert display.from_estimator(head, as_passed(z), labels).figure_ is not None
 
 
 @pytest.mark.parametrize("display", [GainByClassDisplay, ConfusionChangeDisplay])

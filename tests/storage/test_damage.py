@@ -246,6 +246,8 @@ def test_arrays_of_a_combination_that_do_not_fit_are_refused(name, change, what,
         ),
         (0, ("head", "hyperparameters", "distance_power"), 10**400, "distance_power is inf, which is out of range"),
         (2, ("head", "temperature"), 0, "temperature is 0.0, which is out of range"),
+        (0, ("one_logit",), True, "one_logit is true, but there are 3 classes"),
+        (0, ("one_logit",), 1, "one_logit is 1: true or false is needed"),
         (1, ("features_width",), None, "the source of terms is 'features', which is not known"),
         (1, ("head", "terms", 0, "clip_depth"), -1.0, "clip_depth is -1.0, which is out of range"),
         (1, ("head", "terms", 0, "gaussian_floor"), 2, "gaussian_floor is 2.0, which is out of range"),
@@ -265,7 +267,7 @@ def test_descriptions_that_do_not_fit_are_refused(which, way, value, what, conte
     inner = described
     for key in way[:-1]:
         inner = inner[key]
-    assert inner[way[-1]] != value
+    assert inner.get(way[-1]) != value
     inner[way[-1]] = value
     assert what in refused(repacked(contents[which], described=described), tmp_path)
 

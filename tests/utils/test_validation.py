@@ -44,16 +44,15 @@ def test_no_samples_are_refused():
         SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[:0])
 
 
-def test_a_single_column_is_refused_with_what_to_do_for_a_binary_model():
-    with pytest.raises(ValueError, match=r"1 column.*numpy.column_stack\(\[-z / 2, z / 2\]\)"):
-        SPHClassifier().fit(LOGITS[:, :1], LABELS)
+def test_one_logit_for_more_than_two_classes_is_refused():
+    for one_logit in (LOGITS[:, 0], LOGITS[:, :1], LOGITS[:, 0].tolist()):
+        with pytest.raises(ValueError, match=r"labels hold 4 classes .* 1 column .*pass one column for each class"):
+            SPHClassifier().fit(one_logit, LABELS)
 
 
-def test_a_flat_array_is_refused_with_what_to_do_for_one_sample_and_for_a_binary_model():
-    with pytest.raises(ValueError, match=r"got 1D array.*numpy.column_stack.*sample.reshape\(1, -1\)"):
+def test_a_flat_array_is_refused_by_a_head_that_was_fitted_on_several_columns():
+    with pytest.raises(ValueError, match=r"Expected 2D array, got 1D array.*so 4.*sample.reshape\(1, -1\)"):
         SPHClassifier().fit(LOGITS, LABELS).predict(LOGITS[0])
-    with pytest.raises(ValueError, match="Expected 2D array"):
-        SPHClassifier().fit(LOGITS[:, 0].tolist(), LABELS)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])

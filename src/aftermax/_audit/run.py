@@ -20,9 +20,11 @@ from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.groups import as_groups, joined_groups
 from aftermax._utils.labels import encode_labels, listed, warn_if_misaligned
+from aftermax._utils.one_logit import is_one_logit, one_column
 from aftermax._utils.paired_tests import samples_range, wins_and_losses
 from aftermax._utils.random import generator
 from aftermax._utils.splits import check_cv_parameter
+from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready
 from aftermax.auto.head import AutoHead
 from aftermax.sph.classifier_cv import SPHClassifierCV
@@ -61,8 +63,9 @@ def audit(
 
     Parameters
     ----------
-    logits : array-like of shape (n_samples, n_classes)
+    logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
         The model's outputs before softmax, on labelled samples that it was not trained on. Column j belongs to class j.
+        One logit for each sample, of a binary model, is the log-odds of the second class.
     labels : array-like of shape (n_samples,)
         The true classes, integers or strings.
     head : classifier, default=None
@@ -134,8 +137,11 @@ def _audit(
         _warn_if_fitted(head)
         checked = compute_ready(as_logits(logits))
         classes = _agreed_classes(given.classes, head)
-        names, codes = encode_labels(labels, checked.shape, classes, getattr(logits, "columns", None))
+        headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
+        names, codes = encode_labels(labels, checked.shape, classes, headings, one_logit=one_logit)
         misaligned = warn_if_misaligned(checked, codes, names)
+        if not misaligned:
+            warn_if_unpredicted(checked, codes, names)
     samples, weights = _samples(logits, checked, codes, names, given, head)
     before_fit = len(caught)
     ours = isinstance(head, AutoHead | SPHClassifierCV)
@@ -177,7 +183,8 @@ def _samples(
         together = joined_groups(groups, checked, codes, features)
     weights = weights * weights_by_prior(getattr(head, "class_prior", given.class_prior), codes, names, weights)
     weights = weights * weights_by_class(getattr(head, "class_weight", given.class_weight), codes, names, weights)
-    table = logits if hasattr(logits, "columns") else checked
+    as_given = one_column(checked) if is_one_logit(logits) else checked
+    table = logits if hasattr(logits, "columns") else as_given
     return Samples(table, checked, codes, names, metadata, together), weights
 
 

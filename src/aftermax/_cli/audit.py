@@ -71,7 +71,14 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     if file.features is not None and not with_features:
         reason = "--logits-only" if file.logits_only else "--head sph"
         raise ValueError(f"--features cannot be used with {reason}: leave one of the two out.")
-    options = replace(file.read_options(file.labels), classes=split_names(file.classes), with_features=with_features)
+    if file.positive is not None and file.classes is not None:
+        raise ValueError("--positive and --classes cannot be used together: --positive is for one column of scores.")
+    options = replace(
+        file.read_options(file.labels),
+        positive=file.positive,
+        classes=split_names(file.classes),
+        with_features=with_features,
+    )
     samples = read_scores(str(scores), options)
 
     from aftermax._audit.run import audit

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from aftermax._scorefiles import ReadOptions
     from aftermax.bridges.onnx import Agreement
 
-LOG_PROBABILITIES = ". It takes log-probabilities, log(max(p, 1e-12)), because the head was fitted with --log."
+TAKES = {  # for a head that was fitted with --log
+    "log-probabilities": "log(max(p, 1e-12))",
+    "log-odds": "log(p / (1 - p)) with p clipped to 1e-12 and 1 - 1e-12",
+}
 
 
 class Precision(StrEnum):
@@ -82,13 +85,15 @@ def export(
         model = to_onnx(fitted, precision=precision.value) if head_alone else make_model(None)
         agreement = _compare(model, fitted, str(check), options, inputs)
     make_model(out)
+    probabilities = "log-odds" if fitted.n_features_in_ == 1 else "log-probabilities"
+    takes = probabilities if fitted_on.probabilities else "logits"
     if as_json:
-        takes = "log-probabilities" if fitted_on.probabilities else "logits"
         print_json({"written": str(out), "takes": takes, "agreement": agreement and agreement._asdict()})
         return
     if agreement is not None:
         print_message(f"The head alone: {agreement}" if head_alone else str(agreement))
-    print_message(f"Written to {out}" + (LOG_PROBABILITIES if fitted_on.probabilities else ""))
+    note = f". It takes {takes}, {TAKES[takes]}, because the head was fitted with --log." if takes in TAKES else ""
+    print_message(f"Written to {out}{note}")
 
 
 def _check_options(onto: Path | None, check: Path | None, tensors: dict[str, str | None], inputs: Path | None) -> None:

@@ -60,5 +60,9 @@ def _expected_gain(result: Audit) -> str:
 
     if result.chosen == "softmax":
         return "Softmax is kept: the head predicts as softmax does."
+    trusted = "" if result.trust in (None, 1.0) else f", {result.trust:.0%} of its correction"
     interval = fewer_between(*result.gain_interval)
-    return f"Chosen: {result.chosen}. Expected on new samples: {fewer(result.gain)} errors (95 % interval: {interval})."
+    return (
+        f"Chosen: {result.chosen}{trusted}. To expect on new samples: {fewer(result.gain)} errors (95 % interval: "
+        f"{interval})."
+    )

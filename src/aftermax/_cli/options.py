@@ -44,7 +44,8 @@ Scores = Annotated[
     typer.Argument(
         metavar="SCORES",
         help="Score file: .npz with arrays logits and labels; .csv, .csv.gz or .parquet with a column of logits for "
-        "each class and a column called label; or .npy with logits. - reads standard input.",
+        "each class and a column called label; or .npy with logits. A binary model may have one column. - reads "
+        "standard input.",
         show_default=False,
     ),
 ]
@@ -125,8 +126,8 @@ class FileOptions:
         bool,
         typer.Option(
             "--log",
-            help="The scores are probabilities: use their logarithms as logits. A head that was fitted with --log "
-            "remembers it.",
+            help="The scores are probabilities: use their logarithms as logits; with one column of scores, their "
+            "log-odds. A head that was fitted with --log remembers it.",
         ),
     ] = False
 
@@ -157,6 +158,10 @@ class LabelledFileOptions(FileOptions):
             "The class of each column, in order; or the columns to read, if they are called like the classes.",
             "NAME,...",
         ),
+    ] = None
+    positive: Annotated[
+        str | None,
+        text_option("--positive", "For one column of scores: the class whose log-odds they are.", "CLASS"),
     ] = None
     logits_only: Annotated[
         bool, typer.Option("--logits-only", help="Do not use features, even if the score file has them.")

@@ -57,11 +57,12 @@ def predict(
     if as_json:
         print_json(_as_json(counts, out, options.log))
     else:
-        print_message(_as_text(counts, out, options.log))
+        logits = "log-odds" if fitted.n_features_in_ == 1 else "logarithms"
+        print_message(_as_text(counts, out, f" of probabilities (their {logits} are the logits)" * options.log))
 
 
-def _as_text(counts: PredictionCounts, out: Path, log: bool) -> str:
-    text = f"{counts.rows:,} rows" + (" of probabilities (their logarithms are the logits)" if log else "")
+def _as_text(counts: PredictionCounts, out: Path, kind: str) -> str:
+    text = f"{counts.rows:,} rows{kind}"
     if counts.accuracy is not None:
         softmax, head = (f"{100 * share:.2f} %" for share in counts.accuracy)
         text += f", {counts.labelled:,} with labels; accuracy: softmax {softmax}, with the head {head}"

@@ -46,8 +46,8 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
-            Logits.
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            Logits, as given to :meth:`fit`.
         """
         inputs = self._inputs(X)
         return np.asarray(self.classes_[self.fitted_head_.predict(inputs)])
@@ -57,8 +57,8 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
-            Logits.
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            Logits, as given to :meth:`fit`.
         """
         inputs = self._inputs(X)
         return np.asarray(self.fitted_head_.predict_proba(inputs))

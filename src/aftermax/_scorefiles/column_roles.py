@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from aftermax._scorefiles.labels import INTEGER
 from aftermax._scorefiles.messages import join_names
-from aftermax._scorefiles.types import ReadOptions
+from aftermax._scorefiles.types import ONE_SCORE, ReadOptions
 
 LABEL_COLUMNS = ("label", "labels")
 FEATURE_PREFIX = "feature_"
@@ -45,10 +45,10 @@ def assign_roles(headings: list[str], options: ReadOptions, name: str) -> Column
     logits = named or [one for one in others if one not in features]
     if named is None and options.columns:
         _check_order(logits, options.columns, headings, name)
-    if len(logits) < 2:
+    if len(logits) < options.least_columns:
         raise ValueError(
             f"{name} has too few columns of logits, {len(logits)} among {join_names(headings)}: one for each class is "
-            "needed, so at least two, separated by commas, semicolons or tabs."
+            f"needed, so at least two, separated by commas, semicolons or tabs. {ONE_SCORE}"
         )
     return ColumnRoles(logits, label, features if options.with_features else [], list(options.keep), named is not None)
 
@@ -78,10 +78,13 @@ def _label_column(headings: list[str], options: ReadOptions, name: str) -> str |
 
 
 def _check_order(logits: list[str], expected: tuple[tuple[str, ...], ...], headings: list[str], name: str) -> None:
-    """Refuse columns without a head's names, unless its classes are 0, 1, 2, ... and its file holds no headings."""
+    """Refuse columns without a head's names, unless its file holds no headings and the order of the columns is clear.
+
+    It is clear if the classes are 0, 1, 2, ..., or for the one column of a head that was fitted on one logit.
+    """
     classes = expected[-1]
-    numbered = len(expected) == 1 and list(classes) == numbered_names(len(classes))
-    if not numbered or len(logits) != len(classes) or set(logits) & set(classes):
+    clear = len(expected) == 1 and (len(classes) == 1 or list(classes) == numbered_names(len(classes)))
+    if not clear or len(logits) != len(classes) or set(logits) & set(classes):
         closest = max(expected, key=lambda names: len(set(names) & set(headings)))
         missing = [one for one in closest if one not in headings] or list(closest)
         raise ValueError(
@@ -89,9 +92,10 @@ def _check_order(logits: list[str], expected: tuple[tuple[str, ...], ...], headi
             "as in the file that the head was fitted on."
         )
     refuse_number_headings(logits, name)
+    used = f"{join_names(logits)} are used as {join_names(list(classes))}, in this order"
     warnings.warn(
-        f"{name} has no column that is called like a class: {join_names(logits)} are used as "
-        f"{join_names(list(classes))}, in this order.",
+        f"{name} has no column that is called like a class: "
+        f"{used if len(classes) > 1 else f'{logits[0]} is used as the score of {classes[0]}'}.",
         UserWarning,
         stacklevel=2,
     )

@@ -30,6 +30,31 @@ def check_classes(classes: Sequence[str], columns: int, file: ScoreFile) -> None
         )
 
 
+def both_classes(positive: str, labels: NDArray[Any], columns: int, file: ScoreFile) -> tuple[str, str]:
+    """The negative and the positive class of a file with one column of scores."""
+    if columns > 1:
+        names = f"{columns} columns" if file.headings is None else join_names(file.headings)
+        raise ValueError(
+            f"--positive is for one column of scores, but {file.name} has {names}: leave out the others with --ignore, "
+            "or --positive if there is a column for each class."
+        )
+    present = sorted(set(labels_to_text(labels.ravel()).tolist()))
+    if positive not in present:
+        raise ValueError(f"--positive {positive} is no label of {file.name}: {_closest(positive, present)}.")
+    if len(present) != 2:
+        raise ValueError(
+            f"{file.name} has one column of scores, for two classes, but the labels are {join_names(present)}: "
+            "correct the labels, or pass a column for each class."
+        )
+    negative = next(name for name in present if name != positive)
+    if file.headings == [negative]:
+        raise ValueError(
+            f"--positive {positive} contradicts {file.name}, whose column is called {negative}: rename the column, or "
+            f"pass --positive {negative}."
+        )
+    return negative, positive
+
+
 def check_labels(logits: NDArray[Any], labels: NDArray[Any], file: ScoreFile, classes: Sequence[str]) -> None:
     """Refuse a table with ids among the logits, numbers in place of headings, or a label that has no column."""
     if file.headings is None or labels.ndim != 1:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aftermax._scorefiles.labels import decode_bytes
 from aftermax._scorefiles.messages import check_finite, damaged_file, join_names, row_number
-from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile, rows_per_batch
+from aftermax._scorefiles.types import ONE_SCORE, ReadOptions, Rows, ScoreFile, rows_per_batch
 from aftermax._utils.files import existing_file
 from aftermax.data import DAMAGE
 
@@ -68,9 +68,10 @@ class ArrayStream:
         return np.frombuffer(content, self.dtype, count)
 
 
-def open_npy(file: IO[bytes], name: str) -> ScoreFile:
+def open_npy(file: IO[bytes], name: str, options: ReadOptions) -> ScoreFile:
     """Logits from an .npy file."""
-    return _score_file(name, {"logits": ArrayStream(file, name)}, "An .npy file holds logits only")
+    streams = {"logits": ArrayStream(file, name)}
+    return _score_file(name, streams, "An .npy file holds logits only", options)
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -98,7 +99,7 @@ def open_npz(file: IO[bytes], name: str, options: ReadOptions) -> Iterator[Score
             except DAMAGE as error:
                 raise damaged_file(name, error) from error
             streams[kind] = ArrayStream(member, f"{name}, {prefix}{kind},")
-        yield _score_file(name, streams, f"It holds {join_names(arrays)}")
+        yield _score_file(name, streams, f"It holds {join_names(arrays)}", options)
 
 
 def _prefix(arrays: list[str], part: str | None, name: str) -> str:
@@ -119,20 +120,21 @@ def _prefix(arrays: list[str], part: str | None, name: str) -> str:
     )
 
 
-def _score_file(name: str, streams: dict[str, ArrayStream], contents: str) -> ScoreFile:
+def _score_file(name: str, streams: dict[str, ArrayStream], contents: str, options: ReadOptions) -> ScoreFile:
     """Arrays that belong together as one score file."""
-    _check_shapes(name, streams)
-    total, columns = streams["logits"].shape
+    _check_shapes(name, streams, options)
+    total, *columns = streams["logits"].shape
     done = 0
 
     def read_finite(kind: str, first: int, count: int) -> NDArray[Any]:
         values = streams[kind].read(count)
+        values = values.reshape(len(values), -1) if kind == "logits" else values  # one logit for each sample
         check_finite(values, lambda row, column: f"{name}: {kind}, {row_number(first + row)}, column {column}")
         return values
 
     def batches() -> Iterator[Rows]:
         nonlocal done
-        step = rows_per_batch(columns)
+        step = rows_per_batch(math.prod(columns))
         for first in range(0, total, step):
             logits = read_finite("logits", first, step)
             labels = decode_bytes(streams["labels"].read(step)) if "labels" in streams else None
@@ -142,12 +144,13 @@ def _score_file(name: str, streams: dict[str, ArrayStream], contents: str) -> Sc
     return ScoreFile(name, batches(), contents=contents, size=total, position=lambda: done)
 
 
-def _check_shapes(name: str, streams: dict[str, ArrayStream]) -> None:
+def _check_shapes(name: str, streams: dict[str, ArrayStream], options: ReadOptions) -> None:
     logits = streams["logits"]
-    if len(logits.shape) != 2 or logits.shape[1] < 2:
+    columns = {1: 1, 2: logits.shape[-1]}.get(len(logits.shape), 0) if logits.shape else 0
+    if columns < options.least_columns:
         raise ValueError(
             f"{name}: logits have shape {logits.shape}: a row for each sample and a column for each class are needed, "
-            "so at least two columns."
+            f"so at least two columns. {ONE_SCORE}"
         )
     for kind in ("logits", "features"):
         if kind in streams and streams[kind].dtype.kind not in "biuf":

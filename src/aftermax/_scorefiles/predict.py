@@ -16,6 +16,7 @@ from aftermax._scorefiles.labels import labels_to_text
 from aftermax._scorefiles.read import open_scores
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
 from aftermax._scorefiles.write import Predictions, open_writer
+from aftermax._utils.one_logit import two_columns
 from aftermax._utils.progress import Progress
 
 MAX_UNKNOWN_LABELS = 5  # that are named
@@ -54,7 +55,7 @@ class PredictionCounts:
         self.unknown += len(unknown)
         self.unknown_labels = list(dict.fromkeys([*self.unknown_labels, *unknown.tolist()]))[:MAX_UNKNOWN_LABELS]
         self.labelled += int(known.sum())
-        self.correct_by_softmax += int((names[rows.logits.argmax(axis=1)] == labels)[known].sum())
+        self.correct_by_softmax += int((names[two_columns(rows.logits).argmax(axis=1)] == labels)[known].sum())
         self.correct_by_head += int((labels_to_text(predicted) == labels)[known].sum())
 
 
@@ -66,8 +67,9 @@ def predict_file(
     Parameters
     ----------
     head : AutoHead, SPHClassifier or SPHClassifierCV
-        Fitted. Columns of a table are found by the names that the head was fitted on, or by those of its classes. If
-        there are none of these, they are taken in order if the classes are 0, 1, 2 and so on, and refused otherwise.
+        Fitted. Columns of a table are found by the names that the head was fitted on, or by those of its classes; the
+        one column of a binary model by that of its second class. If there are none of these, they are taken in order if
+        the classes are 0, 1, 2 and so on, and refused otherwise.
     source, out : str
         Paths, or "-" for standard input and output.
     options : ReadOptions
@@ -110,7 +112,7 @@ def open_for_head(head: Any, source: str, options: ReadOptions) -> Iterator[Scor
     width = head.features_width_
     if width is None and options.features is not None:
         raise ValueError("This head was fitted without features: leave --features out.")
-    classes = tuple(labels_to_text(head.classes_).tolist())
+    classes = tuple(labels_to_text(head.classes_)[-head.n_features_in_ :].tolist())  # of one column: the second
     known = [*options.columns, tuple(getattr(head, "feature_names_in_", ())), classes]
     columns = tuple(dict.fromkeys(names for names in known if names))
     with open_scores(source, replace(options, columns=columns, with_features=width is not None)) as file:

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._scorefiles.csv_parquet import open_csv, open_parquet, read_label_column
-from aftermax._scorefiles.label_checks import check_classes, check_labels, warn_of_columns
+from aftermax._scorefiles.label_checks import both_classes, check_classes, check_labels, warn_of_columns
 from aftermax._scorefiles.labels import decode_bytes, match_label_type, text_to_integers
 from aftermax._scorefiles.messages import check_finite, row_number, shell_argument
 from aftermax._scorefiles.npy import ArrayStream, open_npy, open_npz
 from aftermax._scorefiles.sources import Source, open_source, seekable, size_and_position
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
+from aftermax._utils.one_logit import log_odds
 from aftermax._utils.softmax import MIN_PROBABILITY
 
 ROUNDING = 1e-6  # by which a probability may exceed 1
@@ -63,7 +64,7 @@ def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores
     return LabelledScores(
         logits,
         labels,
-        _classes(logits, labels, file, options.classes),
+        _classes(logits, labels, file, options),
         tuple(file.headings or ()),
         np.concatenate(features) if features else None,
     )
@@ -85,16 +86,21 @@ def _labels(batches: list[Rows], file: ScoreFile) -> NDArray[Any]:
     return text_to_integers(labels)
 
 
-def _classes(logits: NDArray[Any], labels: NDArray[Any], file: ScoreFile, given: tuple[str, ...]) -> NDArray[Any]:
-    """The class of each column."""
+def _classes(logits: NDArray[Any], labels: NDArray[Any], file: ScoreFile, options: ReadOptions) -> NDArray[Any]:
+    """The class of each column; of one column, the negative and the positive class."""
     from aftermax._utils.labels import encode_labels  # imports scikit-learn, which takes a second
 
-    check_classes(given, logits.shape[1], file)
+    given = options.classes
+    if options.positive is not None:
+        given = both_classes(options.positive, labels, logits.shape[1], file)
+    else:
+        check_classes(given, logits.shape[1], file)
     check_labels(logits, labels, file, given)
     classes = match_label_type(list(given), labels) if given else None
     headings = None if file.headings is None else match_label_type(file.headings, labels)
     try:
-        names, _ = encode_labels(labels, logits.shape, classes, headings)
+        shape = (len(logits), max(2, logits.shape[1]))
+        names, _ = encode_labels(labels, shape, classes, headings, one_logit=logits.shape[1] == 1)
     except ValueError as error:
         raise ValueError(f"{file.name}: {error}") from error
     if not given:
@@ -126,7 +132,7 @@ def _open_format(source: Source, options: ReadOptions) -> Iterator[ScoreFile]:
         with seekable(file) as archive, open_npz(archive, name, options) as scores:
             yield scores
     elif suffix == ".npy":
-        yield open_npy(file, name)
+        yield open_npy(file, name, options)
     elif suffix == ".parquet":
         with seekable(file) as table:
             yield open_parquet(table, name, options)
@@ -138,12 +144,16 @@ def _open_format(source: Source, options: ReadOptions) -> Iterator[ScoreFile]:
 
 
 def _logarithms(batches: Iterator[Rows], file: ScoreFile) -> Iterator[Rows]:
-    """The same rows with the logarithms of probabilities as logits."""
+    """The same rows with the logarithms of probabilities as logits; of one column, the log-odds."""
     first = 0
     for rows in batches:
         _check_probabilities(rows.logits, file, first)
         first += len(rows.logits)
-        yield rows._replace(logits=np.log(np.clip(rows.logits.astype(np.float64), MIN_PROBABILITY, None)))
+        if rows.logits.shape[1] == 1:
+            logits = log_odds(rows.logits)
+        else:
+            logits = np.log(np.clip(rows.logits.astype(np.float64), MIN_PROBABILITY, None))
+        yield rows._replace(logits=logits)
 
 
 def _check_probabilities(values: NDArray[Any], file: ScoreFile, first: int) -> None:

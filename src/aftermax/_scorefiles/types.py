@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aftermax._scorefiles.messages import row_number
 
+ONE_SCORE = "For the one score of a binary model, name the class whose log-odds it is with --positive."
 VALUES_PER_BATCH, MAX_ROWS_PER_BATCH = 2**18, 2**14  # in memory at once
 
 
@@ -40,6 +41,8 @@ class ReadOptions:
         The column of the labels. If None, ``label`` or ``labels``.
     labels, features : Path or None
         Separate files for labels and features.
+    positive : str or None
+        For a file with one column of scores: the class whose log-odds they are.
     classes : tuple of str
         Names of the classes. Columns with these names are read, in this order, if the table has them.
     ignore, keep : tuple of str
@@ -50,19 +53,25 @@ class ReadOptions:
     with_features : bool
         Whether to read features, if there are any.
     log : bool
-        Whether the file holds probabilities, whose logarithms serve as logits.
+        Whether the file holds probabilities, whose logarithms serve as logits; those of one column, the log-odds.
     """
 
     part: str | None = None
     label_column: str | None = None
     labels: Path | None = None
     features: Path | None = None
+    positive: str | None = None
     classes: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     columns: tuple[tuple[str, ...], ...] = ()
     with_features: bool = True
     log: bool = False
+
+    @property
+    def least_columns(self) -> int:
+        """How many columns of scores there must be. What a head was fitted on is known, and compared later."""
+        return 1 if self.positive is not None or self.columns else 2
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from aftermax._utils.labels import encode_labels, warn_if_misaligned
+from aftermax._utils.one_logit import is_one_logit
+from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_logits, compute_ready
 
 
@@ -33,6 +35,8 @@ def labelled_samples(
     With the default ``stacklevel``, warnings point at the line that called the caller.
     """
     checked = compute_ready(as_logits(logits, estimator, stacklevel=stacklevel))
-    names, codes = encode_labels(labels, checked.shape, classes, getattr(logits, "columns", None))
-    warn_if_misaligned(checked, codes, names, stacklevel=stacklevel)
+    headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
+    names, codes = encode_labels(labels, checked.shape, classes, headings, one_logit=one_logit)
+    if not warn_if_misaligned(checked, codes, names, stacklevel=stacklevel):
+        warn_if_unpredicted(checked, codes, names, stacklevel=stacklevel)
     return LabelledSamples(checked, codes, names)

@@ -22,13 +22,18 @@ NAME_COLUMNS = "name the class of each column, in order: classes=[...] in Python
 
 
 def encode_labels(
-    labels: ArrayLike, shape: tuple[int, ...], classes: ArrayLike | None, headings: Iterable[Any] | None = None
+    labels: ArrayLike,
+    shape: tuple[int, ...],
+    classes: ArrayLike | None,
+    headings: Iterable[Any] | None = None,
+    *,
+    one_logit: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the class of each column, and each label as a column number.
 
     ``shape`` is that of the logits. If ``classes`` is None, the columns belong to: the ``headings`` of a data frame, if
     they include all labels; the sorted labels, if there are as many as columns; else 0 .. n_classes - 1, if the labels
-    are such integers.
+    are such integers. If the two columns were made of ``one_logit``, its heading may name the second class.
     """
     n_samples, columns = shape
     seen, inverse, counts = np.unique(checked_labels(labels, n_samples), return_inverse=True, return_counts=True)
@@ -37,7 +42,9 @@ def encode_labels(
             f"labels hold one class only, {listed(seen.tolist())}: at least two classes need samples. Pass a "
             "validation set with the same distribution as the data that the model will predict."
         )
-    titles = _usable(headings)
+    if one_logit:
+        _check_binary(seen, classes)
+    titles = _both_classes(headings, seen) if one_logit else _usable(headings)
     named = np.size(classes) == columns if classes is not None else bool(set(titles) & set(seen.tolist()))
     if len(seen) > columns and not named:  # if the columns are named, _codes lists the unknown labels
         rarest = seen[np.argsort(counts, kind="stable")].tolist()
@@ -50,11 +57,45 @@ def encode_labels(
     else:
         names = _checked_classes(classes, columns)
         if set(names.tolist()) == set(titles) and names.tolist() != titles:
-            raise ValueError(
-                f"classes=({listed(names.tolist())}) contradicts the headings of the columns, ({listed(titles)}): "
-                "leave classes out (--classes on the command line), or put the columns in its order."
-            )
+            raise _contradiction(names, titles, one_logit)
     return names, _codes(seen, inverse, names)
+
+
+def _check_binary(seen: NDArray[Any], classes: ArrayLike | None) -> None:
+    """Refuse one logit for more than two classes."""
+    if classes is None and len(seen) > 2:
+        raise ValueError(
+            f"labels hold {len(seen)} classes ({listed(seen.tolist())}), but logits have 1 column (n_features = 1), "
+            "the log-odds of the second of two classes: pass one column for each class, or drop the samples with "
+            "invalid labels."
+        )
+    if classes is not None and np.shape(classes) != (2,):
+        raise ValueError(
+            f"classes has shape {np.shape(classes)}, but logits have 1 column (n_features = 1), the log-odds of the "
+            "second of two classes: pass classes=[negative, positive]."
+        )
+
+
+def _contradiction(names: NDArray[Any], titles: list[Any], one_logit: bool) -> ValueError:
+    given = f"classes=({listed(names.tolist())}) contradicts"
+    if one_logit:
+        return ValueError(
+            f"{given} the heading of the column, {titles[1]!r}: one logit is the log-odds of the second class. Rename "
+            "the column, or leave classes out."
+        )
+    return ValueError(
+        f"{given} the headings of the columns, ({listed(titles)}): leave classes out (--classes on the command line), "
+        "or put the columns in its order."
+    )
+
+
+def _both_classes(headings: Iterable[Any] | None, seen: NDArray[Any]) -> list[Any]:
+    """The two classes, if the heading of the one logit names the second. Numbers only count columns."""
+    title = next(iter(headings if headings is not None else []), None)
+    names = seen.tolist()
+    if not isinstance(title, str) or title.isdigit() or title not in names or len(names) != 2:
+        return []
+    return [next(name for name in names if name != title), title]
 
 
 def label_codes(labels: ArrayLike, n_samples: int, names: NDArray[Any]) -> NDArray[np.int64]:

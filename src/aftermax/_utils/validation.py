@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from aftermax._utils.one_logit import SIGMOID_OUTPUTS, is_one_logit, look_like_sigmoid_outputs, shape_of, two_columns
+
 PROBABILITY_TOLERANCE = 1e-3
 SAMPLES_CHECKED = 1000
 PROBABILITIES_WARNING = (
@@ -19,47 +21,68 @@ PROBABILITIES_WARNING = (
     "the model's outputs before softmax. If you only have probabilities p, pass their logarithms: "
     "numpy.log(numpy.clip(p, 1e-12, None)) in Python, --log on the command line."
 )
-BINARY = "For a binary model with a single output z, pass numpy.column_stack([-z / 2, z / 2])."
 
 
 # ---- logits ----------------------------------------------------------------------------------------------------------
 
 
 def as_logits(
-    logits: ArrayLike, estimator: BaseEstimator | None = None, *, reset: bool = True, stacklevel: int = 3
+    logits: ArrayLike,
+    estimator: BaseEstimator | None = None,
+    *,
+    reset: bool = True,
+    strict: bool = True,
+    stacklevel: int = 3,
 ) -> NDArray[Any]:
     """Return logits as a numeric array of shape (n_samples, n_classes) with at least two classes; the dtype is kept.
 
+    One logit for each sample, of shape (n_samples,) or (n_samples, 1), is the log-odds of the second of two classes,
+    and becomes two columns, -z / 2 and z / 2.
+
     With an ``estimator`` and ``reset``, the number and names of the columns are recorded in it; without ``reset``, it
-    must be fitted and they are compared. Call this from a public function, so that a warning points at the user's line.
-    :func:`compute_ready` checks that the values are finite, chunk by chunk.
+    must be fitted and they are compared. Outputs of a sigmoid are refused, if ``strict`` and ``reset``, or else warned
+    of. Call this from a public function, so that a warning points at the user's line. :func:`compute_ready` checks
+    that the values are finite, chunk by chunk.
     """
     if not reset:
         check_is_fitted(estimator)
-    shape: tuple[int, ...] = getattr(logits, "shape", ())
-    if len(shape) == 1:
-        raise ValueError(
-            f"Expected 2D array, got 1D array of shape {shape} as logits: one column for each class is needed. "
-            f"{BINARY} Reshape your data if it is a single sample: sample.reshape(1, -1)."
-        )
-    width = getattr(estimator, "n_features_in_", None)
-    if not reset and len(shape) == 2 and shape[1] != width:
-        raise ValueError(
-            f"X has {shape[1]} features, but {type(estimator).__name__} is expecting {width} features as input: "
-            "pass the logits of the model it was fitted on, one column per class in the order of classes_."
-        )
-    checked = _checked_by_sklearn(logits, estimator, reset)
+        _check_width(shape_of(logits), estimator)
+    one_logit = is_one_logit(logits)
+    columns = np.asarray(logits).reshape(-1, 1) if len(shape_of(logits)) == 1 else logits
+    checked = _checked_by_sklearn(columns, estimator, reset)
     if len(checked) == 0:
         raise ValueError(
             f"logits have no samples (their shape is {checked.shape}): pass at least one, as (n_samples, n_classes)."
         )
-    if checked.shape[1] == 1:
-        raise ValueError(
-            f"logits have 1 column (n_features = 1): one column for each class is needed, so at least two. {BINARY}"
-        )
-    if look_like_probabilities(checked):
+    if one_logit:
+        _check_finite(checked)
+        checked = two_columns(checked)
+    if look_like_sigmoid_outputs(checked):
+        if strict and reset:
+            raise ValueError(SIGMOID_OUTPUTS)
+        warnings.warn(SIGMOID_OUTPUTS, UserWarning, stacklevel=stacklevel)
+    elif look_like_probabilities(checked):
         warnings.warn(PROBABILITIES_WARNING, UserWarning, stacklevel=stacklevel)
     return np.asarray(checked)
+
+
+def _check_width(shape: tuple[int, ...], estimator: BaseEstimator | None) -> None:
+    """Refuse another number of columns than the estimator was fitted on."""
+    width = getattr(estimator, "n_features_in_", None)
+    if len(shape) == 1 and width not in (None, 1):
+        raise ValueError(
+            f"Expected 2D array, got 1D array of shape {shape} as logits: one column for each class is needed, so "
+            f"{width}. Reshape your data if it is a single sample: sample.reshape(1, -1)."
+        )
+    if len(shape) != 2 or shape[1] == width:
+        return
+    advice = "pass the logits of the model it was fitted on, one column per class in the order of classes_."
+    if width == 1:
+        advice = "it was fitted on one logit, the log-odds of the second of classes_"
+        advice += ": of two columns, pass X[:, 1] - X[:, 0]." if shape[1] == 2 else "."
+    raise ValueError(
+        f"X has {shape[1]} features, but {type(estimator).__name__} is expecting {width} features as input: {advice}"
+    )
 
 
 def _checked_by_sklearn(logits: ArrayLike, estimator: BaseEstimator | None, reset: bool) -> NDArray[Any]:
@@ -81,6 +104,11 @@ def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[np.float6
 
     ``first_row`` is the index of the chunk's first sample, so that an error names the right one.
     """
+    _check_finite(logits, first_row)
+    return np.require(logits, np.float64, ["C", "A", "W"])
+
+
+def _check_finite(logits: NDArray[Any], first_row: int = 0) -> None:
     finite = np.isfinite(logits)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
@@ -90,7 +118,6 @@ def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[np.float6
             "output: float16 overflows at 65504; mask out a class with -1e4 instead of -inf; clip probabilities before "
             "you take their logarithm, numpy.log(numpy.clip(p, 1e-12, None))."
         )
-    return np.require(logits, np.float64, ["C", "A", "W"])
 
 
 def as_features(features: ArrayLike, n_samples: int, width: int | None = None) -> NDArray[np.float64]:

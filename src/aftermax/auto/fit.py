@@ -21,9 +21,9 @@ def fit(
 
     Parameters
     ----------
-    logits : array-like of shape (n_samples, n_classes)
+    logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
         The model's outputs before softmax, for labelled samples that it was not trained on. Column j belongs to class
-        j.
+        j. One logit for each sample, of a binary model, is the log-odds of the second class.
     labels : array-like of shape (n_samples,)
         The true classes, integers or strings.
     features : array-like of shape (n_samples, n_features), default=None

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.paired_tests import ALPHA, adjusted_p_value
 
-# A candidate is eligible if its errors drop by more than one standard deviation of chance, and its log loss is
-# significantly lower (one-sided 5 %). SPH, which has no log loss here, must have errors alone at that level.
-LIKELY, LIKELY_WITHOUT_LOSS = 1.0, 1.6449
+# A candidate is eligible if its errors drop by more than so many standard deviations of chance, the more the larger its
+# trust is (all of a correction: one-sided 5 %), and if its log loss is significantly lower. SPH has no log loss here.
+LIKELY = {0.25: 1.0, 0.5: 1.28, 0.75: 1.5, 1.0: 1.645}
 LOSS_LEVEL = 0.05
 # If none is: a quarter of the combination, if out-of-fold errors drop at all and the log loss is significantly lower.
 CAUTIOUS = ("combination", 0.25)
@@ -47,8 +47,7 @@ class Judged(NamedTuple):
     @property
     def lower_bound(self) -> float:
         """By how much errors drop, less what may be chance."""
-        limit = LIKELY_WITHOUT_LOSS if np.isnan(self.loss_p_value) else LIKELY
-        return float(self.comparison.drops.sum()) - limit * self.size
+        return float(self.comparison.drops.sum()) - LIKELY[self.trust] * self.size
 
     @property
     def loss_is_lower(self) -> bool:

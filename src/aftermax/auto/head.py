@@ -109,8 +109,8 @@ class AutoHead(HeadEstimator):
     classes_ : ndarray of shape (K,)
         The class of each column.
     n_features_in_ : int
-        K.
-    feature_names_in_ : ndarray of shape (K,)
+        K; 1 if fitted on one logit for each sample, which has two classes.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if fitted on a data frame with string names.
 
     Notes
@@ -173,9 +173,9 @@ class AutoHead(HeadEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Logits: the model's outputs before softmax, for labelled samples that it was not trained on. Column j
-            belongs to class j.
+            belongs to class j. One logit for each sample, of a binary model, is the log-odds of the second class.
         y : array-like of shape (n_samples,)
             The true classes, integers or strings.
         features : array-like of shape (n_samples, n_features), default=None
@@ -279,8 +279,8 @@ class AutoHead(HeadEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
-            Logits.
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            Logits, as given to :meth:`fit`.
         features : array-like of shape (n_samples, n_features), default=None
             As given to :meth:`fit`.
         """
@@ -292,8 +292,8 @@ class AutoHead(HeadEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
-            Logits.
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            Logits, as given to :meth:`fit`.
         features : array-like of shape (n_samples, n_features), default=None
             As given to :meth:`fit`.
         """

@@ -22,7 +22,7 @@ LABEL_KEYS = ("labels", "label")  # of a batch that is a dictionary
 class Collected(NamedTuple):
     """Logits, labels and features of the samples of a loader, in the order of the loader."""
 
-    logits: NDArray[Any]  # (n_samples, n_classes)
+    logits: NDArray[Any]  # (n_samples, n_classes), or (n_samples, 1) of a binary model with one logit
     labels: NDArray[Any] | None  # (n_samples,); None if the loader has no labels
     features: NDArray[Any] | None  # (n_samples, n_features); None if no layer was named
 
@@ -44,7 +44,8 @@ def collect_logits(
     ----------
     model : nn.Module
         Returns logits as a tensor of shape (n_samples, n_classes), or an object or dictionary with ``logits``, as
-        models of Hugging Face do.
+        models of Hugging Face do. A binary model may return one logit for each sample, of shape (n_samples,) or
+        (n_samples, 1): the log-odds of the second class. It is collected as one column.
     loader : iterable of batches
         A DataLoader, or any iterable. A batch is ``(inputs, labels)``, inputs alone, or a dictionary, which is passed
         to the model without its ``"labels"`` or ``"label"``. Inputs that are a list or a dictionary are passed as
@@ -94,7 +95,8 @@ def collect_logits(
     ):
         for number, batch in enumerate(loader):
             inputs, batch_labels = _inputs_and_labels(batch, number)
-            batch_logits = _logits_in(_run(model, _moved(inputs, target)))
+            moved = _moved(inputs, target)
+            batch_logits = _logits_in(_run(model, moved), moved)
             logits.append(_as_array(batch_logits))
             features += [_as_array(values) for values in layer_features.of_last_batch(batch_logits)]
             labels += [] if batch_labels is None else [_as_labels(batch_labels, len(batch_logits), number)]
@@ -103,8 +105,10 @@ def collect_logits(
             bar.step()
     if not logits:
         raise ValueError("The loader has no batches: pass one with samples. (A generator can be used only once.)")
+    all_logits = _concatenated(logits, "logits")
+    as_logits(all_logits, strict=False)  # warns of probabilities; one logit stays one column
     return Collected(
-        as_logits(_concatenated(logits, "logits")),
+        all_logits,
         np.concatenate(labels) if labels else None,
         _concatenated(features, "features") if features else None,
     )
@@ -148,18 +152,19 @@ def _run(model: nn.Module, inputs: Any) -> Any:
     return model(*inputs) if isinstance(inputs, list) else model(inputs)
 
 
-def _logits_in(output: Any) -> Tensor:
-    """The logits in a model's output."""
+def _logits_in(output: Any, inputs: Any) -> Tensor:
+    """The logits in a model's output for some inputs, with two dimensions."""
     has_key = isinstance(output, Mapping) and "logits" in output
     logits = output["logits"] if has_key else getattr(output, "logits", output)
     if not isinstance(logits, Tensor):
         raise TypeError(
             f"The model returned a {type(logits).__name__}: wrap it in a module that returns its logits as a tensor."
         )
+    if logits.ndim == 1 and len(logits) == _n_samples(inputs):
+        return logits.unsqueeze(1)  # one logit for each sample, of a binary model
     if logits.ndim != 2:
         advice = (
-            "If the loader yields single samples, pass batches: a DataLoader, or [inputs]. If the model has a single "
-            "output z for two classes, wrap it in a module that returns torch.stack([-z / 2, z / 2], dim=1)."
+            "If the loader yields single samples, pass batches: a DataLoader, or [inputs]."
             if logits.ndim == 1
             else "Wrap the model in a module that returns one vector of logits per label."
         )
@@ -167,6 +172,13 @@ def _logits_in(output: Any) -> Tensor:
             f"The model returned logits of shape {tuple(logits.shape)}, but (n_samples, n_classes) is needed. {advice}"
         )
     return logits
+
+
+def _n_samples(inputs: Any) -> int | None:
+    """The length of the first tensor among a batch's inputs."""
+    values = list(inputs.values()) if isinstance(inputs, dict) else inputs if isinstance(inputs, list) else [inputs]
+    tensors = (value for value in values if isinstance(value, Tensor) and value.ndim > 0)
+    return next((len(value) for value in tensors), None)
 
 
 # ---- batches ---------------------------------------------------------------------------------------------------------

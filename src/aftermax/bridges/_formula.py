@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,13 @@ from aftermax._heads.estimator import HeadEstimator
 from aftermax._heads.formula import ArrayOperations, Constants, Plan
 from aftermax.auto.kinds import FITTED_HEADS
 
+HALVES = "halves"  # a constant of heads that take one logit: times this, it is two columns
+
+
+def logits_width(constants: Collection[str], classes: Collection[Any]) -> int:
+    """The number of columns of a head's logits, given the names of its constants."""
+    return 1 if HALVES in constants else len(classes)
+
 
 @dataclass(frozen=True)
 class Formula:
@@ -24,6 +31,11 @@ class Formula:
     constants: dict[str, NDArray[Any]]
     classes: NDArray[Any]  # of each column
     width: int | None  # of the features; None for a head that takes none
+
+    @property
+    def logits_width(self) -> int:
+        """The number of columns of the logits: one for each class, or the log-odds of the second of two classes."""
+        return logits_width(self.constants, self.classes)
 
 
 def formula_of(head: Any) -> Formula:
@@ -38,14 +50,19 @@ def formula_of(head: Any) -> Formula:
     fitted = head.fitted_head_
     plan, constants = fitted.formula()
     columns = {"columns": np.arange(len(head.classes_))}
+    if head.n_features_in_ == 1:
+        columns[HALVES] = np.array([[-0.5, 0.5]])
     return Formula({"kind": fitted.kind, **plan}, columns | constants, head.classes_, head.features_width_)
 
 
 def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:
     """The predicted class of each sample, as a column number, and log-probabilities that are largest at that class.
 
-    ``inputs`` are the logits and, for a head that was fitted with them, the features.
+    ``inputs`` are the logits, of shape (n_samples, n_classes) or, if it was fitted on one logit, (n_samples, 1); and,
+    for a head that was fitted with them, the features.
     """
+    if HALVES in constants:
+        inputs = [inputs[0] * constants[HALVES], *inputs[1:]]
     predictions, logs = FITTED_HEADS[plan["kind"]].evaluate(plan, ops, constants, inputs)
     # Where rounding made the predicted class share the largest value with another one, this lifts it by the least step.
     # (Not times 1 - 2 * epsilon: TorchScript takes constants that are nearly the same for one, and this for a 1.)

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from aftermax._utils.one_logit import SIGMOID_OUTPUTS, look_like_sigmoid_outputs
 from aftermax._utils.validation import PROBABILITIES_WARNING, look_like_probabilities
 
 
@@ -25,13 +26,17 @@ def wrong_number_of_inputs(n_features: int | None, call: str) -> ValueError:
     return ValueError(f"This head was fitted with {n_features} features: pass logits and features, {call}.")
 
 
-def warn_about_probabilities(stacklevel: int) -> None:
+def warn_about_probabilities(stacklevel: int, *, one_logit: bool = False) -> None:
     """Warn that a head was given probabilities; ``stacklevel`` is as if the caller called ``warnings.warn`` itself."""
-    warnings.warn(PROBABILITIES_WARNING, UserWarning, stacklevel=stacklevel + 1)
+    message = SIGMOID_OUTPUTS if one_logit else PROBABILITIES_WARNING
+    warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
 class FirstBatchCheck:
-    """Warns once if the first non-empty batch consists of probabilities, as from a model that ends in softmax."""
+    """Warns once if the first non-empty batch consists of probabilities, as from a model that ends in softmax.
+
+    For one logit, as from a model that ends in a sigmoid: then a few samples prove nothing, and are not warned of.
+    """
 
     def __init__(self) -> None:
         self.done = False
@@ -41,5 +46,6 @@ class FirstBatchCheck:
         if self.done or logits.ndim != 2 or len(logits) == 0:
             return
         self.done = True
-        if look_like_probabilities(logits):
-            warn_about_probabilities(stacklevel + 1)
+        one_logit = logits.shape[1] == 1
+        if look_like_sigmoid_outputs(logits) if one_logit else look_like_probabilities(logits):
+            warn_about_probabilities(stacklevel + 1, one_logit=one_logit)

@@ -61,7 +61,7 @@ def agreement(
         A model from :func:`~aftermax.bridges.onnx.to_onnx` or :func:`~aftermax.bridges.onnx.attach`.
     head : AutoHead, SPHClassifier or SPHClassifierCV
         The head that the model was made from.
-    logits : array-like of shape (n_samples, n_classes)
+    logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
         Logits, as for the head's ``predict``.
     features : array-like of shape (n_samples, n_features), default=None
         Features, if the head was fitted with features.
@@ -86,6 +86,8 @@ def agreement(
     (4000, 0)
     """
     arrays = [np.asarray(values) for values in (logits, features) if values is not None]
+    if arrays[0].ndim == 1:  # one logit for each sample
+        arrays[0] = arrays[0].reshape(-1, 1)
     predictions, expected = np.asarray(head.predict(*arrays)), head.predict_proba(*arrays)
     model_inputs = dict(zip(("logits", "features"), arrays, strict=False)) if inputs is None else inputs
     labels, probabilities = _run(_session(model), model_inputs, expected.shape)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from onnx import GraphProto, ModelProto
 
 from aftermax.bridges._formula import Formula, formula_of
@@ -20,7 +21,7 @@ from aftermax.bridges._onnx_editing import (
 )
 from aftermax.bridges._onnx_files import Model, check_and_write, read_model
 from aftermax.bridges._onnx_graph import OPSET, Graph, Value, input_widths, output_infos, write_head
-from aftermax.bridges._onnx_tensors import Tensor, missing_names_error, named_tensor, tensors_of, warn_if_softmax
+from aftermax.bridges._onnx_tensors import Tensor, missing_names_error, named_tensor, tensors_of, warn_if_probabilities
 
 
 def attach(
@@ -45,7 +46,8 @@ def attach(
         The file to write, if any. An existing file is replaced, and stays if writing fails.
     logits : str, default=None
         The name of the tensor with the logits, an output or any tensor inside the network. If None, the network's only
-        output is used, unless it comes from a Softmax: then the error names the tensor to use.
+        output is used, unless it comes from a Softmax, or for a head that was fitted on one logit from a Sigmoid: then
+        the error names the tensor to use.
     features : str, default=None
         The name of the tensor with the features, if the head was fitted with features. A tensor with more than two
         dimensions is flattened.
@@ -80,12 +82,15 @@ def attach(
         raise ValueError("This head was fitted without features: pass only the name of the logits.")
     network = with_supported_opset(read_model(model))
     tensors = _input_tensors(network, formula, {"logits": logits, "features": features})
-    warn_if_softmax(network, tensors[0].name, named=logits is not None)
+    one_logit = formula.logits_width == 1
+    warn_if_probabilities(network, tensors[0].name, "Sigmoid" if one_logit else "Softmax", named=logits is not None)
     if not keep_outputs:
         keep_only(network.graph, [tensor.name for tensor in tensors])
     graph = Graph(precision, opset_of(network) or OPSET, unused_prefix(network.graph))
     new_names = _free_output_names(network.graph, graph.prefix)
     first, *others = (Value(graph, new_names.get(tensor.name, tensor.name)) for tensor in tensors)
+    if one_logit:  # of shape (n_samples,) or (n_samples, 1)
+        first = graph.add("Reshape", first, graph.constant(np.array([-1, 1]), "one_column"))
     write_head(graph, formula, [first, *(graph.add("Flatten", value, axis=1) for value in others)])
     _join(network, graph, (tensors[0].shape or [None])[0])
     return check_and_write(network, path, full_check=False)

@@ -178,7 +178,7 @@ class _Onnx:
 
 def input_widths(formula: Formula) -> dict[str, int]:
     """The number of columns of each input of a head, by name: logits and, if it was fitted with them, features."""
-    return {"logits": len(formula.classes)} | ({} if formula.width is None else {"features": formula.width})
+    return {"logits": formula.logits_width} | ({} if formula.width is None else {"features": formula.width})
 
 
 def write_head(graph: Graph, formula: Formula, inputs: list[Value]) -> None:

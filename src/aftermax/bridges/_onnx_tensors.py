@@ -99,7 +99,8 @@ def named_tensor(network: ModelProto, tensors: dict[str, Tensor], name: str, rol
     if not tensor.may_be_float:
         raise ValueError(f"{tensor}: {role} must be a floating-point tensor.")
     n_dimensions = 2 if tensor.shape is None else len(tensor.shape)
-    if n_dimensions < 2 or (n_dimensions > 2 and role == "logits"):
+    one_logit = role == "logits" and width == 1
+    if n_dimensions < (1 if one_logit else 2) or (n_dimensions > 2 and role == "logits"):
         raise ValueError(f"{tensor}: {role} must be of shape (n_samples, {width}). Name a tensor with two dimensions.")
     if tensor.columns not in (None, width):
         raise ValueError(
@@ -109,17 +110,20 @@ def named_tensor(network: ModelProto, tensors: dict[str, Tensor], name: str, rol
     return tensor
 
 
-def warn_if_softmax(network: ModelProto, logits: str, *, named: bool) -> None:
-    """Warn if the logits are probabilities, where the user has named them; otherwise raise ValueError."""
+def warn_if_probabilities(network: ModelProto, logits: str, activation: str, *, named: bool) -> None:
+    """Warn if the logits are probabilities, where the user has named them; otherwise raise ValueError.
+
+    ``activation`` is the operator that makes probabilities of such logits: "Softmax" or, of one logit, "Sigmoid".
+    """
     producers = {name: node for node in network.graph.node for name in node.output}
     node = producers.get(logits)
     while node is not None and node.op_type in SAME_VALUES:
         node = producers.get(node.input[0])
-    if node is None or not _returns_probabilities(node):
+    if node is None or not _returns_probabilities(node, activation):
         return
     advice = (
         f"pass the name of the tensor before it, {node.input[0]!r}"
-        if node.op_type == "Softmax"
+        if node.op_type == activation
         else "export the model with its raw scores, if it has them (in skl2onnx, the option raw_scores)"
     )
     message = (
@@ -130,11 +134,11 @@ def warn_if_softmax(network: ModelProto, logits: str, *, named: bool) -> None:
     warnings.warn(message, UserWarning, stacklevel=3)
 
 
-def _returns_probabilities(node: NodeProto) -> bool:
-    """Whether it is a softmax, or an operator of a scikit-learn model that returns probabilities."""
+def _returns_probabilities(node: NodeProto, activation: str) -> bool:
+    """Whether it is the activation, or an operator of a scikit-learn model that returns probabilities."""
     texts = {attribute.name: attribute.s for attribute in node.attribute}
     return (
-        node.op_type == "Softmax"
+        node.op_type == activation
         or (node.op_type == "Normalizer" and texts.get("norm") == b"L1")
         or texts.get("post_transform", b"NONE") != b"NONE"
     )

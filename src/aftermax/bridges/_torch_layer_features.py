@@ -43,9 +43,7 @@ class LayerFeatures:
             )
         layer_input, output = calls[0]
         if self.returns_logits is None:
-            self.returns_logits = (
-                isinstance(output, Tensor) and output.shape == logits.shape and bool((output == logits).all())
-            )
+            self.returns_logits = isinstance(output, Tensor) and _are_equal(output, logits)
         features = layer_input if self.returns_logits else output
         if not isinstance(features, Tensor) or features.ndim == 0 or len(features) != len(logits):
             kind = (
@@ -56,6 +54,13 @@ class LayerFeatures:
                 "returns a tensor of shape (n_samples, ...)."
             )
         return [features.reshape(len(features), -1)]
+
+
+def _are_equal(output: Tensor, logits: Tensor) -> bool:
+    """Whether a layer's output is the logits; of one logit for each sample, with or without its axis."""
+    if logits.shape[1] == 1 and output.ndim == 1:
+        output = output.unsqueeze(1)
+    return output.shape == logits.shape and bool((output == logits).all())
 
 
 def _clone(value: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._heads.formula import Plan
-from aftermax.bridges._formula import evaluate, formula_of
+from aftermax.bridges._formula import evaluate, formula_of, logits_width
 from aftermax.bridges._head_inputs import FirstBatchCheck, warn_about_probabilities, wrong_number_of_inputs
 
 try:
@@ -94,7 +94,8 @@ class Head(keras.layers.Layer):
         self.width = width
         self._plan, self._shapes = plan, shapes
         self._first_batch_check = FirstBatchCheck()
-        sizes = [len(self.classes)] + ([] if width is None else [width])
+        self._one_logit = logits_width(shapes, self.classes) == 1
+        sizes = [logits_width(shapes, self.classes)] + ([] if width is None else [width])
         specs = [keras.layers.InputSpec(ndim=2, axes={-1: size}) for size in sizes]
         self.input_spec = specs[0] if width is None else specs
         unset = keras.initializers.Constant(np.nan)
@@ -131,8 +132,8 @@ class Head(keras.layers.Layer):
     def _warn_if_probabilities(self, logits: Any) -> None:
         """Warn of probabilities: judged by the layer that they come from, or else by the first batch."""
         if isinstance(logits, keras.KerasTensor):
-            if _comes_from_softmax(logits):
-                warn_about_probabilities(stacklevel=3)
+            if _comes_from(logits, "sigmoid" if self._one_logit else "softmax"):
+                warn_about_probabilities(stacklevel=3, one_logit=self._one_logit)
         elif not self._first_batch_check.done:
             try:
                 values = ops.convert_to_numpy(logits)
@@ -146,8 +147,9 @@ class Head(keras.layers.Layer):
         Parameters
         ----------
         inputs : tensor of shape (n_samples, n_classes), or list of two tensors
-            Logits of the model that the head was fitted on. If the head was fitted with features, a list [logits,
-            features], with features of shape (n_samples, n_features).
+            Logits of the model that the head was fitted on, of shape (n_samples, 1) if it was fitted on one logit. If
+            the head was fitted with features, a list [logits, features], with features of shape (n_samples,
+            n_features).
 
         Returns
         -------
@@ -172,16 +174,17 @@ class Head(keras.layers.Layer):
         return {**super().get_config(), **own}
 
 
-def _comes_from_softmax(tensor: Any) -> bool:
-    """Whether the layer or operation that returns a tensor, also inside a model, is or ends in softmax."""
+def _comes_from(tensor: Any, activation: Literal["softmax", "sigmoid"]) -> bool:
+    """Whether the layer or operation that returns a tensor, also inside a model, is or ends in the activation."""
     history = getattr(tensor, "_keras_history", None)
     if history is None:
         return False
     source = history.operation
     outputs = getattr(source, "outputs", None) if isinstance(source, keras.Model) else None
     if outputs:
-        return _comes_from_softmax(outputs[history.tensor_index])
-    return type(source).__name__ == "Softmax" or getattr(source, "activation", None) is keras.activations.softmax
+        return _comes_from(outputs[history.tensor_index], activation)
+    own = getattr(source, "activation", None)
+    return type(source).__name__ == activation.capitalize() or own is getattr(keras.activations, activation)
 
 
 class _Keras:

@@ -38,7 +38,8 @@ def to_onnx(head: Any, path: str | os.PathLike[str] | None = None, *, precision:
     Returns
     -------
     onnx.ModelProto
-        The inputs are ``logits`` of shape (n_samples, n_classes) and, if the head was fitted with features,
+        The inputs are ``logits`` of shape (n_samples, n_classes), or (n_samples, 1) if the head was fitted on one
+        logit, and, if the head was fitted with features,
         ``features`` of shape (n_samples, n_features). The outputs are ``label`` of shape (n_samples,), the predicted
         classes, and ``probabilities`` of shape (n_samples, n_classes). A batch may have any number of samples but
         zero, for which onnxruntime fails.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.bridges._formula import Formula, evaluate, formula_of
+from aftermax.bridges._formula import Formula, evaluate, formula_of, logits_width
 from aftermax.bridges._head_inputs import FirstBatchCheck, wrong_number_of_inputs
 
 try:
@@ -97,7 +97,8 @@ class Head(nn.Module):
         Parameters
         ----------
         logits : Tensor of shape (n_samples, n_classes)
-            Logits of the model that the head was fitted on.
+            Logits of the model that the head was fitted on. A head that was fitted on one logit takes tensors of shape
+            (n_samples,) or (n_samples, 1).
         features : Tensor of shape (n_samples, n_features), default=None
             Required if the head was fitted with features, and not allowed otherwise.
 
@@ -106,8 +107,10 @@ class Head(nn.Module):
         Tensor of shape (n_samples, n_classes)
             Log-probabilities, one column per class in the order of ``classes``.
         """
+        self._check_arguments([logits] if features is None else [logits, features])
+        if self._logits_width == 1 and logits.ndim == 1:
+            logits = logits.unsqueeze(1)
         inputs = [logits] if features is None else [logits, features]
-        self._check_arguments(inputs)
         being_exported = torch.compiler.is_compiling() or not isinstance(logits.shape[0], int)
         if being_exported:  # by torch.export, torch.jit.trace and the like, for any number of samples
             return self._log_probabilities(inputs)
@@ -127,6 +130,10 @@ class Head(nn.Module):
         return next(values.dtype for values in self.buffers() if values.is_floating_point())
 
     @property
+    def _logits_width(self) -> int:
+        return logits_width(self._buffers.keys(), self.classes)
+
+    @property
     def _samples_per_chunk(self) -> int:
         """As many samples as keep the largest intermediate array small; for SPH it has n_classes ** 2 per sample."""
         per_sample = max(int(self.plan["values_per_sample"]), len(self.classes))
@@ -144,7 +151,7 @@ class Head(nn.Module):
 
     def _check_shapes(self, inputs: list[Tensor]) -> None:
         sources = (
-            ("logits", len(self.classes), "logits of the model"),
+            ("logits", self._logits_width, "logits of the model"),
             ("features", self.width, "features of the layer"),
         )
         for (name, columns, source), values in zip(sources, inputs, strict=False):

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax._utils.labels import listed
+from aftermax._utils.one_logit import two_columns
 from aftermax._utils.softmax import MIN_PROBABILITY
 
 RESPONSE_METHODS = ("decision_function", "predict_proba")
@@ -71,7 +72,7 @@ def logits_of(model: Any, response_method: str, X: Any, n_classes: int) -> NDArr
     if response_method == "predict_proba":
         output = np.log(np.clip(output, MIN_PROBABILITY, None))
     elif n_classes == 2 and output.shape in ((len(output),), (len(output), 1)):
-        output = np.column_stack([-output / 2, output / 2])
+        output = two_columns(output.reshape(-1, 1))
     if output.shape != (len(output), n_classes):
         raise ValueError(
             f"The model's {response_method} gives an array of shape {output.shape} for {n_classes} classes: a column "

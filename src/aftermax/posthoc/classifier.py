@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from aftermax._utils.indexing import count_samples, select_metadata
 from aftermax._utils.labels import checked_labels, label_codes, listed
+from aftermax._utils.one_logit import one_column
 from aftermax.auto.head import AutoHead
 from aftermax.posthoc._metadata import metadata_router, route, route_fit, routing_enabled
 from aftermax.posthoc._model_response import RESPONSE_METHODS, classes_of, is_fitted, logits_of, response_method_of
@@ -180,7 +181,7 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any, **params: Any) -> NDArray[Any]:
         """Predict the class of each sample. ``params`` are metadata for the head, if metadata routing is enabled."""
         check_is_fitted(self)
-        logits = self._logits_of(self.estimator_, X)
+        logits = self._as_fitted(self._logits_of(self.estimator_, X))
         return np.asarray(self.head_.predict(logits, **route(self, "predict", params).head.predict))
 
     def predict_proba(self, X: Any, **params: Any) -> NDArray[np.float64]:
@@ -190,7 +191,7 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not hasattr(self.head_, "predict_proba"):
             raise AttributeError(f"{type(self.head_).__name__} has no predict_proba: use a head that has, or predict.")
         metadata = route(self, "predict_proba", params).head.predict_proba
-        probabilities = self.head_.predict_proba(logits, **metadata)
+        probabilities = self.head_.predict_proba(self._as_fitted(logits), **metadata)
         out = np.zeros(logits.shape)  # the head may lack classes of the model
         out[:, label_codes(self.head_.classes_, probabilities.shape[1], self.classes_)] = probabilities
         return out
@@ -283,6 +284,11 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if "classes" in params:
             head.set_params(classes=self.classes_)
         return head
+
+    def _as_fitted(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The logits as the head takes them: those of two classes as one, for a head that was fitted on one."""
+        one_logit = logits.shape[1] == 2 and getattr(self.head_, "n_features_in_", None) == 1
+        return one_column(logits) if one_logit else logits
 
     def _as_classes_of_model(self, labels: NDArray[Any]) -> NDArray[Any]:
         names = self.classes_.tolist()

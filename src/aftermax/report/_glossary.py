@@ -6,6 +6,8 @@ from aftermax.report._text import definition_list
 
 PREDICTED_BY = {  # by Audit.chosen
     "softmax": "softmax: the model as it is",
+    "biases": "biases: a constant added to the logits of each class",
+    "linear": "linear: a linear map of the logits, and a constant for each class",
     "combination": "combination: several corrections of the logits, combined by stacking",
     "sph": "SPH: where softmax is uncertain, the class whose usual responses are nearest",
 }
@@ -31,11 +33,11 @@ TERMS = {
     ),
     "Recall (sensitivity)": "Of all samples of a class, the share that is predicted as that class.",
     "p-value": (
-        "How likely a difference at least as large as this would be by chance alone, if there were none in truth. "
-        "Below 0.05 it is usually called significant."
+        "How likely a drop of errors at least as large as this would be by chance alone, if there were none in truth. "
+        "It is one-sided; below 0.025, the gain is called proven here."
     ),
     "95 % interval": (
-        "Where the same figure is expected on as many new samples of the same kind, 95 times out of 100."
+        "Where the true gain is, 95 times out of 100. On as many new samples of the same kind the gain varies more."
     ),
     "McNemar's test": (
         "The usual test for two predictions of the same samples: do wins and losses differ by more than chance?"

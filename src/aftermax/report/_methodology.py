@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from aftermax import __version__
 from aftermax._audit.result import Audit
+from aftermax._audit.verdict import class_mix
 from aftermax._utils.paired_tests import ALPHA, POWER
 from aftermax.auto.head import AutoHead
 from aftermax.report._chart_data import MAX_PICKED_CLASSES, MAX_UNITS
@@ -17,17 +18,21 @@ from aftermax.report._text import definition_list
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
 KNOWN_PARAMETERS = {  # of the heads of aftermax; parameters of other heads may hold anything, also paths
-    "AutoHead": ("cv", "alpha"),
+    "AutoHead": ("cv", "alpha", "only_proven"),
     "SPHClassifierCV": ("cv", "n_repeats", "alpha"),
     "SPHClassifier": ("certainty", "center", "min_separation", "weight_power", "veto_distance", "veto_count"),
 }
 GAIN = (
-    "The gain is wins minus losses, divided by softmax's errors. Its interval is for as many new samples: a paired "
-    "bootstrap that resamples twice, once for what the gain may be and once for what new samples may show of it."
+    "The gain is wins minus losses, divided by softmax's errors, each weighted if samples are. Of a head that was "
+    "selected for its gain, it is shrunk towards 0 (James-Stein), because the largest of several estimates is likely "
+    "to be too large. The 95 % interval is of the true gain: wins, losses, and samples that are wrong or right in both "
+    "have a Dirichlet posterior with Jeffreys' prior. The range on as many new samples is wider, as these have their "
+    "own luck."
 )
 SAMPLES_NEEDED = (
-    f"How many labelled samples it takes to prove a gain of this size by McNemar's test at {100 * ALPHA:g} %, with a "
-    f"power of {100 * POWER:g} %, if new samples win and lose as often as these."
+    f"How many labelled samples it takes to prove a gain by McNemar's test (one-sided, {100 * ALPHA:g} %) with a power "
+    f"of {100 * POWER:g} %: the ends of the range are for a gain that is one standard error larger, and one smaller, than "
+    "here. Where the smaller one is hardly a gain, nothing can be said."
 )
 CERTAINTY_AND_RESPONSES = (
     "Certainty is the largest softmax probability of a sample. The response array D describes all samples: the mean "
@@ -77,49 +82,53 @@ def _head(audit: Audit) -> str:
     if audit.chosen == "softmax":
         return f"{head}. It keeps softmax."
     chosen = "" if audit.chosen == name else f" It predicts by: {audit.chosen}."
-    weighted = " It was fitted with class weights; in this report every sample counts the same."
-    return f"{head}, fitted on all of these samples.{chosen}{weighted if audit.weighted else ''}"
+    weighted = " Samples are weighted: errors, gain and p-value are, and counts are not."
+    mix = f" {class_mix(audit)}"
+    return f"{head}, fitted on all of these samples.{chosen}{weighted if audit.weighted else ''}{mix}"
 
 
 def _out_of_fold(audit: Audit) -> str:
     """Which heads made the predictions that "after" counts."""
     head = audit.head
     if isinstance(head, AutoHead):
-        folds = f"{head.cv} folds" if head.cv else "10 folds (5 with at least 1,000 samples)"
+        folds = "10 folds (5 with at least 1,000 samples), twice" if head.cv is None else "folds by the cv that was set"
         return (
-            f"The samples were divided into {folds}, stratified by class. Each sample was predicted by candidates that "
-            "were fitted, hyperparameters and stacking weights included, without its fold. Where there are too many "
+            f"The samples were divided into {folds}, at random; samples that belong together were held out together. "
+            "Each sample was predicted by candidates that were fitted, hyperparameters and stacking weights included, "
+            "without its fold. Where there are too many "
             "samples to fit on all, those left out are predicted by the head itself, which was fitted without them."
         )
     if isinstance(head, SPHClassifierCV):
         return (
-            f"The samples were divided into {head.cv} folds, stratified by class. Each sample was predicted with "
+            f"The samples were divided into {head.cv} folds, at random. Each sample was predicted with "
             "hyperparameters chosen, and a response array computed, without its fold."
         )
     if hasattr(head, "held_out_"):
         return "The head provides its own out-of-fold predictions (its attribute held_out_)."
     return (
-        "The head was cross-validated: the samples were divided into folds (audit's cv, 5 by default), stratified by "
-        "class, and each sample was predicted by a copy fitted without its fold."
+        "The head was cross-validated: the samples were divided into folds (audit's cv, 5 by default), at random, and "
+        "each sample was predicted by a copy fitted without its fold."
     )
 
 
 def _before_and_after(audit: Audit) -> str:
     text = "Before is the class with the largest logit. After is the out-of-fold prediction of the same samples. "
-    if audit.chosen == "softmax" and audit.candidates is not None:
-        text += "As softmax is kept, after is what the best candidate would have changed. "
+    if audit.chosen == "softmax":
+        text += "As softmax is kept, after is the same as before; the table of candidates shows what was tried. "
     return text + "Predictions of samples that the head was fitted on are nowhere in this report."
 
 
 def _tests(audit: Audit) -> str:
-    text = "McNemar's exact test, two-sided: how likely wins and losses would differ as much by chance."
+    text = (
+        "A sign-flip test, one-sided: how likely wins would exceed losses as much by chance. Where samples are "
+        "independent and not weighted it is McNemar's exact test; otherwise it counts groups, and weights."
+    )
     if isinstance(audit.head, AutoHead):
         text += (
-            " AutoHead's own test is one-sided, of errors and log loss together (for SPH, of errors alone); softmax "
-            f"is kept unless its p-value is below {audit.head.alpha:g} and there are no more errors than before."
+            " It is corrected for the number of candidates. Fewer errors are proven where the p-value is below "
+            f"{audit.head.alpha:g}. Without a proof, a head may predict if it is likely to make fewer errors: its "
+            "out-of-fold errors drop, and its log loss is significantly lower."
         )
-    elif audit.head_p_value is not None:
-        text += " The head's own test decides whether it keeps softmax."
     return text
 
 

@@ -21,6 +21,7 @@ from aftermax._audit.verdict import better_and_worse
 from aftermax._heads.lookup import gate_of
 from aftermax._utils.files import checked_output_path, write_text
 from aftermax._utils.labels import encode_labels
+from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.validation import as_logits, compute_ready
 from aftermax.report._chart_data import chart_data
@@ -43,7 +44,7 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
     ----------
     audit : Audit
         The result of :func:`~aftermax.audit`.
-    logits : array-like of shape (n_samples, n_classes)
+    logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
         The logits that were audited: for the certainty of softmax and the response array.
     labels : array-like of shape (n_samples,)
         Their labels.
@@ -119,7 +120,8 @@ def _audited_samples(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the audit has given its warnings
         checked = compute_ready(as_logits(logits))
-    _, codes = encode_labels(labels, checked.shape, list(audit.classes), getattr(logits, "columns", None))
+    headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
+    _, codes = encode_labels(labels, checked.shape, list(audit.classes), headings, one_logit=one_logit)
     size = len(audit.classes)
     errors = codes[checked.argmax(axis=1) != codes]
     counts = [np.bincount(values, minlength=size) for values in (codes, errors)]

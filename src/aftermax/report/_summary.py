@@ -25,11 +25,14 @@ def key_figures(audit: Audit) -> str:
     before, after = audit.errors
     interval = f"95 % interval: {fewer_between(*audit.gain_interval)}"
     gain = (fewer(audit.gain), interval) if before else ("no errors", "softmax makes no errors")
+    if before and audit.chosen == "softmax":
+        gain = ("none", "softmax is kept")
+    error = "Weighted error" if audit.weighted else "Error"
     tiles = [
-        ("Error of softmax", percent(audit.error_before), f"{before:,} of {audit.rows:,} samples"),
-        (f"Error of {_head_name(audit)}", percent(audit.error_after), f"{after:,} of {audit.rows:,} samples"),
-        ("Change in errors", *gain),
-        ("Wins and losses", f"{audit.wins:,} : {audit.losses:,}", f"McNemar's test: p {p_value(audit.p_value)}"),
+        (f"{error} of softmax", percent(audit.error_before), f"{before:,} of {audit.rows:,} samples"),
+        (f"{error} of the head", percent(audit.error_after), f"{after:,} of {audit.rows:,} samples"),
+        ("Change in errors to expect", *gain),
+        ("Wins and losses", f"{audit.wins:,} : {audit.losses:,}", f"test of fewer errors: p {p_value(audit.p_value)}"),
     ]
     return "\n".join(
         f'<div class="tile"><dt>{name}</dt><dd class="number">{number}</dd><dd>{detail}</dd></div>'
@@ -40,23 +43,25 @@ def key_figures(audit: Audit) -> str:
 def summary_tables(audit: Audit) -> str:
     """Every figure of the audit, one in a line."""
     before, after = audit.errors
+    weighted = "weighted " if audit.weighted else ""
     errors = [
         ("Samples", f"{audit.rows:,}"),
+        *([] if audit.groups is None else [("Groups: samples that belong together", f"{audit.groups:,}")]),
         ("Classes", f"{len(audit.classes):,}"),
-        ("Errors before (softmax)", f"{before:,} ({percent(audit.error_before)})"),
-        (f"Errors after ({_head_name(audit)}, out-of-fold)", f"{after:,} ({percent(audit.error_after)})"),
-        ("Gain: change in errors, relative to softmax's", fewer(audit.gain) if before else "no errors to reduce"),
+        ("Errors before (softmax)", f"{before:,} ({weighted}{percent(audit.error_before)})"),
+        ("Errors after (the head, out-of-fold)", f"{after:,} ({weighted}{percent(audit.error_after)})"),
+        ("Gain to expect: change in errors, relative to softmax's", fewer(audit.gain) if before else "no errors"),
     ]
     if before:
-        errors.append(("95 % interval of the gain on as many new samples", fewer_between(*audit.gain_interval)))
-    own_test = "none" if audit.head_p_value is None else p_value_alone(audit.head_p_value)
+        errors.append(("95 % interval of the true gain", fewer_between(*audit.gain_interval)))
+        errors.append(("Range of the gain on as many new samples", fewer_between(*audit.gain_prediction_interval)))
+    trusted = "" if audit.trust in (None, 0.0, 1.0) else f" ({audit.trust:.0%} of it)"
     evidence = [
         ("Wins: samples that only the head predicts correctly", f"{audit.wins:,}"),
         ("Losses: samples that only softmax predicts correctly", f"{audit.losses:,}"),
-        ("p-value of McNemar's test, exact and two-sided", p_value_alone(audit.p_value)),
-        ("p-value of the head's own test", own_test),
-        ("Labelled samples needed to prove this gain", samples_to_be_sure(audit)),
-        ("The head predicts by", PREDICTED_BY.get(audit.chosen, f"{audit.chosen}: the head that was passed")),
+        ("p-value of the claim that errors are fewer, one-sided", p_value_alone(audit.p_value)),
+        ("Labelled samples needed to prove a gain", samples_to_be_sure(audit)),
+        ("The head predicts by", PREDICTED_BY.get(audit.chosen, f"{audit.chosen}: the head that was passed") + trusted),
     ]
     return _two_columns("Errors", errors) + "\n" + _two_columns("Evidence", evidence)
 
@@ -64,11 +69,6 @@ def summary_tables(audit: Audit) -> str:
 def p_value_alone(value: float) -> str:
     """A p-value for a cell of its own."""
     return p_value(value).removeprefix("= ")
-
-
-def _head_name(audit: Audit) -> str:
-    """Whose out-of-fold predictions "after" counts: where softmax is kept, no head predicts."""
-    return "the best candidate" if audit.chosen == "softmax" and audit.candidates is not None else "the head"
 
 
 def _two_columns(caption: str, lines: Sequence[tuple[str, str]]) -> str:

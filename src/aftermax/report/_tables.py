@@ -83,12 +83,15 @@ def candidate_table(audit: Audit) -> str:
                 Cell(f"{fewer(one.gain)}<br><small>{interval}</small>" if compared else ""),
                 Cell(f"{one.wins:,}" if compared else ""),
                 Cell(f"{one.losses:,}" if compared else ""),
-                Cell("" if math.isnan(one.log_loss) else f"{one.log_loss:.3f}"),
                 Cell(html.escape(p_value_alone(one.p_value)) if compared else ""),
+                Cell("" if math.isnan(one.log_loss) else f"{one.log_loss:.3f}"),
             ]
         )
-    headings = ["candidate", "error", "change in errors", "wins", "losses", "log loss", "p-value"]
-    caption = "The candidates of AutoHead, by their out-of-fold predictions."
+    headings = ["candidate", "error", "change in errors", "wins", "losses", "p-value", "log loss"]
+    caption = (
+        "The candidates of AutoHead, by their out-of-fold predictions: biases, linear and combination each have the "
+        "corrections of the one before, and a share of them may be added. P-values are of each candidate alone."
+    )
     if audit.candidates.weighted:
         caption += " Samples are weighted here; only wins and losses are numbers of samples."
     return f"<section>\n<h2>Candidates</h2>\n{_table('candidates', caption, headings, rows, texts=1)}\n</section>"

@@ -51,8 +51,9 @@ class SPHClassifier(HeadEstimator):
         The class of each column of the logits, in order. Needed when the validation samples, or those of a fold in a
         cross-validation, lack a class, or when the columns are not in sorted order. If None: a data frame's column
         names, if the labels are among them; the sorted labels, if there are as many as columns; or, if labels are
-        integers in 0 .. K - 1, column j is class j. (scikit-learn's log loss and AUC expect probabilities in sorted
-        order: sort the columns beforehand if you need these.)
+        integers in 0 .. K - 1, column j is class j. For one logit: the negative and the positive class; if None, the
+        sorted labels, unless the column of a data frame is named after one of them, the positive one. (scikit-learn's
+        log loss and AUC expect probabilities in sorted order: sort the columns beforehand if you need these.)
 
     Attributes
     ----------
@@ -72,8 +73,8 @@ class SPHClassifier(HeadEstimator):
     fitted_head_ : FittedSPH
         All of the above as one frozen value, which predicts.
     n_features_in_ : int
-        K.
-    feature_names_in_ : ndarray of shape (K,)
+        K; 1 if fitted on one logit for each sample, which has two classes.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if fitted on a data frame with string names.
 
     Notes
@@ -143,9 +144,9 @@ class SPHClassifier(HeadEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Logits: the model's outputs before softmax, for labelled samples that it was not trained on. Column j
-            belongs to class j.
+            belongs to class j. One logit for each sample, of a binary model, is the log-odds of the second class.
         y : array-like of shape (n_samples,)
             The true classes, integers or strings.
         """

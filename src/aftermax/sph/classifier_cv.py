@@ -86,8 +86,8 @@ class SPHClassifierCV(HeadEstimator):
     classes_ : ndarray of shape (K,)
         The class of each column.
     n_features_in_ : int
-        K.
-    feature_names_in_ : ndarray of shape (K,)
+        K; 1 if fitted on one logit for each sample, which has two classes.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if fitted on a data frame with string names.
 
     Notes
@@ -142,9 +142,9 @@ class SPHClassifierCV(HeadEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_classes)
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Logits: the model's outputs before softmax, for labelled samples that it was not trained on. Column j
-            belongs to class j.
+            belongs to class j. One logit for each sample, of a binary model, is the log-odds of the second class.
         y : array-like of shape (n_samples,)
             The true classes, integers or strings.
         groups : array-like of shape (n_samples,), default=None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.labelled_samples import labelled_samples
+from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.threads import over_ranges
 from aftermax._utils.validation import as_logits, compute_ready
@@ -75,8 +76,9 @@ class ResponseArray:
 
         Parameters
         ----------
-        logits : array-like of shape (n_samples, n_classes)
-            The model's outputs before softmax, for samples that it was not trained on.
+        logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            The model's outputs before softmax, for samples that it was not trained on. One logit for each sample, of a
+            binary model, becomes two units: its halves, of either sign.
         labels : array-like of shape (n_samples,)
             The true classes.
         center : {"mean", "median"}, default="mean"
@@ -97,11 +99,12 @@ class ResponseArray:
         Entry [n, i, j] is the distance of sample n's response j from class i's center, in units of the spread on its
         side. The array is large; :class:`~aftermax.SPHClassifier` does not need it.
         """
-        checked = as_logits(logits)
+        checked = as_logits(logits, strict=False)
         if checked.shape[1] != len(self.classes):
+            columns = 1 if is_one_logit(logits) else checked.shape[1]
             raise ValueError(
-                f"logits have {checked.shape[1]} columns but the response array has {len(self.classes)} units: "
-                "pass the logits of the model it was fitted on, one column per class."
+                f"logits have {columns} columns but the response array has {len(self.classes)} units: pass the logits "
+                "of the model it was fitted on, one column per class."
             )
         gap = compute_ready(checked)[:, None, :] - self.center
         return np.asarray(np.abs(gap) / np.where(gap > 0, self.right, self.left))

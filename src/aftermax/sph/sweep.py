@@ -17,8 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.labelled_samples import labelled_samples
 from aftermax._utils.labels import label_codes, warn_if_misaligned
+from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.paired_tests import relative_gain
 from aftermax._utils.progress import Progress
+from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_logits, compute_ready
 from aftermax.sph._sweep_counts import COUNTS, OUTCOMES, SweepSamples, count_combinations
 from aftermax.sph._sweep_rules import BATCH
@@ -46,8 +48,9 @@ def sweep(
 
     Parameters
     ----------
-    logits : array-like of shape (n_samples, n_classes)
-        The model's outputs before softmax, for the samples to fit on.
+    logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+        The model's outputs before softmax, for the samples to fit on. One logit for each sample, of a binary model, is
+        the log-odds of the second class.
     labels : array-like of shape (n_samples,)
         Their true classes.
     grid : dict or list of dicts, default=None
@@ -106,13 +109,13 @@ def _samples_to_evaluate(
     try:
         ready = compute_ready(as_logits(logits, stacklevel=4))
         if ready.shape[1] != len(names):
-            raise ValueError(
-                f"there are {ready.shape[1]} columns where logits have {len(names)}: pass the same model's."
-            )
+            columns = 1 if is_one_logit(logits) else ready.shape[1]
+            raise ValueError(f"there are {columns} columns where logits have {len(names)}: pass the same model's.")
         codes = label_codes(labels, len(ready), names)
     except ValueError as error:
         raise ValueError(f"In eval_logits and eval_labels: {error}") from error
-    warn_if_misaligned(ready, codes, names, stacklevel=4)
+    if not warn_if_misaligned(ready, codes, names, stacklevel=4):
+        warn_if_unpredicted(ready, codes, names, stacklevel=4)
     return SweepSamples.of(ready, codes)
 
 

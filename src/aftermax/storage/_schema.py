@@ -20,6 +20,7 @@ from aftermax.sph.classifier_cv import SPHClassifierCV
 Head = AutoHead | SPHClassifier | SPHClassifierCV
 ESTIMATORS: dict[str, type[Head]] = {one.__name__: one for one in (AutoHead, SPHClassifier, SPHClassifierCV)}
 FIELDS = {"estimator", "parameters", "classes_are_objects", "feature_names", "features_width", "report", "head"}
+ONE_LOGIT = "one_logit"  # an optional field: whether the head takes one logit, the log-odds of the second class
 AS_FITTED = "as fitted"  # the parameter ``classes``, if it was given
 
 
@@ -34,6 +35,7 @@ def to_content(head: Head) -> State:
         "classes_are_objects": head.classes_.dtype == object,
         "feature_names": None if names is None else list(map(str, names)),
         "features_width": head.features_width_,
+        **({ONE_LOGIT: True} if head.n_features_in_ == 1 else {}),
         "report": REPORTS[type(head)].written(head),
         "head": {"kind": fitted.kind, **state.values},
     }
@@ -42,14 +44,17 @@ def to_content(head: Head) -> State:
 
 def from_content(content: State) -> Head:
     """The estimator again, fitted. A ValueError says what is wrong, if anything is."""
+    one_logit = flag(content.values.pop(ONE_LOGIT, False), ONE_LOGIT)
     described = fields(content.values, FIELDS, "the description")
     name = one_of(described["estimator"], ESTIMATORS, "the estimator")
     arrays = Arrays(content.arrays)
     classes = arrays.classes("classes", objects=flag(described["classes_are_objects"], "classes_are_objects"))
     head = ESTIMATORS[name](**_parameters(described["parameters"], ESTIMATORS[name], classes))
-    head.classes_, head.n_features_in_ = classes, len(classes)
+    if one_logit and len(classes) != 2:
+        raise ValueError(f"one_logit is true, but there are {len(classes)} classes")
+    head.classes_, head.n_features_in_ = classes, 1 if one_logit else len(classes)
     if described["feature_names"] is not None:
-        head.feature_names_in_ = texts(described["feature_names"], len(classes), "feature_names")
+        head.feature_names_in_ = texts(described["feature_names"], head.n_features_in_, "feature_names")
     width = described["features_width"]
     head.features_width_ = None if width is None else count(width, "features_width", least=1)
     report = REPORTS[type(head)]

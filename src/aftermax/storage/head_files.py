@@ -114,7 +114,7 @@ def read_head(path: str | os.PathLike[str]) -> tuple[Head, FittedOn]:
             for older in range(version, VERSION):
                 content = UPGRADES[older](content)
             head = from_content(content)
-            return head, _fitted_on(scores, len(head.classes_))
+            return head, _fitted_on(scores, head.n_features_in_)
         except ForeignError as error:
             raise ValueError(f"{os.fspath(path)} {error}") from error
         except DAMAGE as error:
