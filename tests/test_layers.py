@@ -15,7 +15,7 @@ LAYERS = [
     {"_heads"},
     {"sph", "_residual"},
     {"auto"},
-    {"_audit", "posthoc", "storage"},
+    {"_audit", "_check", "posthoc", "storage"},
     {"bridges", "_scorefiles", "plots"},
     {"report"},
     {"_demo"},

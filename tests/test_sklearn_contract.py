@@ -20,8 +20,6 @@ EXPECTED_FAILURES = {
     "check_estimators_fit_returns_self": "three classes in two columns",
     "check_estimators_overwrite_params": "three classes in two columns",
     "check_readonly_memmap_input": "three classes in two columns",
-}
-EXPECTED_OF_AUTO = EXPECTED_FAILURES | {
     "check_class_weight_classifiers": "three classes in two columns",
     "check_sample_weight_equivalence_on_dense_data": "a repeated sample may be in two folds",
 }
@@ -36,7 +34,7 @@ EXPECTED_OF_POST_HOC = {
 def expected(estimator):
     if isinstance(estimator, PostHocClassifier):
         return EXPECTED_OF_POST_HOC if isinstance(estimator.head, AutoHead) else {}
-    return EXPECTED_OF_AUTO if isinstance(estimator, AutoHead) else EXPECTED_FAILURES
+    return EXPECTED_FAILURES
 
 
 SMALL = SPHClassifierCV({"certainty": [0.5, 0.9]}, cv=2, n_repeats=1)
@@ -46,6 +44,7 @@ POST_HOC = [PostHocClassifier(LogisticRegression(), head, cv=3) for head in (Log
 @parametrize_with_checks([SPHClassifier(), SMALL, AutoHead(cv=2), *POST_HOC], expected_failed_checks=expected)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:Fewer than 10 labelled:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*of the samples are identical:UserWarning")
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

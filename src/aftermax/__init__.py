@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from aftermax._audit.result import Audit
     from aftermax._audit.run import audit
+    from aftermax._check.result import Check
+    from aftermax._check.run import check
     from aftermax.auto.fit import fit
     from aftermax.auto.head import AutoHead
     from aftermax.posthoc.classifier import PostHocClassifier
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "AutoHead",
+    "Check",
     "PostHocClassifier",
     "ResponseArray",
     "SPHClassifier",
     "SPHClassifierCV",
     "__version__",
     "audit",
+    "check",
     "default_grid",
     "fit",
     "load",
@@ -37,11 +41,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "Audit": "aftermax._audit.result",
     "AutoHead": "aftermax.auto.head",
+    "Check": "aftermax._check.result",
     "PostHocClassifier": "aftermax.posthoc.classifier",
     "ResponseArray": "aftermax.sph.response_array",
     "SPHClassifier": "aftermax.sph.classifier",
     "SPHClassifierCV": "aftermax.sph.classifier_cv",
     "audit": "aftermax._audit.run",
+    "check": "aftermax._check.run",
     "default_grid": "aftermax.sph.grid",
     "fit": "aftermax.auto.fit",
     "load": "aftermax.storage.head_files",

@@ -42,9 +42,15 @@ def folder(tmp_path_factory):
     np.save(folder / "features.npy", logits[:, ::-1] + make_samples(seed=9, n_samples=150, n_classes=3)[0])
     np.savez(folder / "parts.npz", val_logits=logits, val_labels=labels, val_features=logits, test_logits=logits)
     shifted = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    table = {"id": np.arange(150), "z1": shifted[:, 1], "z0": shifted[:, 0], "z2": shifted[:, 2]}
-    csv.write_csv(pa.table(table | {"truth": NAMES[labels]}), folder / "odd.csv")
+    odd = {"id": np.arange(150), "z1": shifted[:, 1], "z0": shifted[:, 0], "z2": shifted[:, 2]}
+    csv.write_csv(pa.table(odd | {"truth": NAMES[labels]}), folder / "odd.csv")
+    grouped = {"patient": [f"p{n // 3:02}" for n in range(150)], "importance": importance()}
+    csv.write_csv(pa.table(grouped | {name: table[name] for name in table.column_names}), folder / "grouped.csv")
     return folder
+
+
+def importance():
+    return 1.0 + np.arange(150) % 2
 
 
 # ---- audit -----------------------------------------------------------------------------------------------------------
@@ -95,6 +101,30 @@ def test_a_warning_is_one_line_that_names_the_option(folder):
     assert done.stderr.startswith("aftermax: warning: logits look like probabilities")
     assert done.stderr.endswith(" in Python, --log on the command line.\n")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("head", ["auto", "sph"])
+def test_audit_takes_groups_weights_and_class_weights(folder, head):
+    logits, labels = weak()
+    given = {"groups": np.arange(150) // 3, "sample_weight": importance()}
+    estimator = {"auto": AutoHead, "sph": SPHClassifierCV}[head](class_weight={"ant": 2.0, "cat": 0.5})
+    expected = aftermax.audit(logits, NAMES[labels], estimator, **given)
+    asked = ["--groups", "patient", "--weights", "importance", "--class-weight", "ant=2,cat=0.5", "--head", head]
+    done = run_here("audit", "grouped.csv", *asked, "--json", cwd=folder, check=True)
+    printed = json.loads(done.stdout)
+    assert printed["groups"] == 50
+    assert printed["gain"] == pytest.approx(expected.gain)
+    assert printed["p_value"] == pytest.approx(expected.p_value)
+
+
+def test_audit_takes_the_shares_of_the_classes_and_only_what_is_proven(folder):
+    logits, labels = weak()
+    prior = {"ant": 0.1, "bee": 0.2, "cat": 0.7}
+    expected = aftermax.audit(logits, NAMES[labels], AutoHead(class_prior=prior, only_proven=True))
+    asked = ["--class-prior", "ant=0.1,bee=0.2,cat=0.7", "--only-proven", "--json"]
+    printed = json.loads(run_here("audit", "scores.csv", *asked, cwd=folder, check=True).stdout)
+    assert printed["error_before"] == pytest.approx(expected.error_before)
+    assert (printed["chosen"], printed["gain"]) == (expected.chosen, pytest.approx(expected.gain))
 
 
 # ---- fit -------------------------------------------------------------------------------------------------------------
@@ -197,8 +227,23 @@ def test_fit_prints_in_json_that_the_head_takes_probabilities(tmp_path):
         ),
         (["audit", "scores.csv", "--html", "."], ". is a folder: name a file in it."),
         (
-            ["audit", "scores.csv", "--head", "sph", "--class-weight", "balanced"],
-            "--class-weight needs --head auto",
+            ["audit", "scores.csv", "--head", "sph", "--class-prior", "ant=1"],
+            "--class-prior needs --head auto: use --class-weight with --head sph.",
+        ),
+        (["audit", "scores.csv", "--class-weight", "even"], "--class-weight has 'even': write the name of a class, ="),
+        (
+            ["audit", "scores.csv", "--class-weight", "owl=2"],
+            "--class-weight names 'owl', which is no class: there are",
+        ),
+        (
+            ["audit", "scores.csv", "--class-prior", "ant=0.5,bee=0.1"],
+            "class_prior sums to 0.6: pass shares of at least",
+        ),
+        (["fit", "scores.csv", "-o", "h.npz", "--groups", "id"], "scores.csv has no column 'id' for --groups: it has"),
+        (["audit", "scores.csv", "--weights", "w"], "scores.csv has no column 'w' for --weights: it has ant, bee,"),
+        (
+            ["audit", "grouped.csv", "--weights", "patient"],
+            "grouped.csv, line 2, column 'patient': 'p00' is not a number. --weights needs numbers of at least 0",
         ),
         (
             ["audit", "scores.csv", "--head", "sph", "--features", "features.npy"],

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import KFold
 
 from aftermax import AutoHead, SPHClassifier, SPHClassifierCV, save
 from aftermax.storage._archive import VERSION
@@ -19,10 +20,11 @@ VERSIONED = sorted(path.stem for path in HEADS.glob("v*.npz"))
 GRID = {"certainty": np.array([0.5, 0.9]), "veto_distance": (2, np.inf), "veto_count": range(1, 3)}
 
 
+GAIN = ["gain_", "gain_interval_", "gain_prediction_interval_", "p_value_", "proven_"]
 REPORTS = {
     SPHClassifier: ["separation_", "weights_", "trusted_", "temperature_"],
-    SPHClassifierCV: ["best_params_", "fell_back_", "gain_", "gain_interval_", "p_value_"],
-    AutoHead: ["chosen_", "gain_", "gain_interval_", "p_value_", "weights_"],
+    SPHClassifierCV: ["best_params_", "fell_back_", *GAIN],
+    AutoHead: ["chosen_", "trust_", "class_shares_", "weights_", *GAIN],
 }
 
 
@@ -68,9 +70,13 @@ def auto_heads():
     yield "auto of strings", AutoHead(class_weight={"ant": 2.0, "cat": 0.5}, cv=2).fit(named(logits), animals)
     yield "auto of float32", AutoHead(class_weight={np.int64(1): 3}, cv=2).fit(logits.astype(np.float32), labels)
     yield "auto balanced", AutoHead(class_weight="balanced", classes=(0, 1, 2), cv=2).fit(logits, labels)
-    yield "auto of softmax", AutoHead(alpha=0.0, cv=2).fit(logits, labels)
+    yield "auto of softmax", AutoHead(alpha=0.0, only_proven=True, cv=2).fit(logits, labels)
     yield "auto with features", AutoHead(cv=2).fit(logits, labels, features=features_of(labels))
     yield "auto of sph", sph_by_auto()
+    yield "auto trusted in part", trusted_in_part()
+    yield "auto with a prior", AutoHead(class_prior={0: 0.5, 1: 0.3, 2: 0.2}, cv=2).fit(logits, labels)
+    yield "auto with shares", AutoHead(class_prior=np.array([0.5, 0.3, 0.2]), only_proven=True).fit(logits, labels)
+    yield "auto with a splitter", AutoHead(cv=KFold(3)).fit(logits, labels)
 
 
 def sph_by_auto():
@@ -79,7 +85,16 @@ def sph_by_auto():
     head = AutoHead(cv=2).fit(logits, labels)
     sph = SPHClassifier(certainty=1.0).fit(logits, labels)
     head.fitted_head_, head.chosen_ = replace(sph.fitted_head_, softmax_temperature=1.5), "sph"
-    head.candidates_.chosen = "sph"
+    head.trust_, head.candidates_.chosen = 1.0, "sph"
+    return head
+
+
+def trusted_in_part():
+    """AutoHead that trusts a quarter of the combination; put there by hand, as these samples prove more."""
+    logits, labels = weak()
+    head = AutoHead(cv=2).fit(logits, labels)
+    head.fitted_head_ = head.fitted_head_.mixed_with_softmax(1.0, 0.25)
+    head.chosen_, head.trust_, head.candidates_.chosen = "combination", 0.25, "combination 1/4"
     return head
 
 
@@ -102,7 +117,7 @@ def assert_same(one, other):
     for before, after in zip(predictions_of(one), predictions_of(other), strict=True):
         assert before.dtype == after.dtype
         np.testing.assert_array_equal(before, after)
-    for name in ("classes_", "n_features_in_", *REPORTS[type(one)]):
+    for name in ("classes_", "n_features_in_", "reference_", *REPORTS[type(one)]):
         before, after = getattr(one, name), getattr(other, name)
         np.testing.assert_equal(after, before)
         assert type(before) is type(after)
@@ -120,8 +135,9 @@ def make_heads():
         "sph": SPHClassifier(certainty=1.0, veto_distance=4.0).fit(logits, labels),
         "strings": SPHClassifierCV(GRID, cv=3).fit(named(logits), np.array(["ant", "bée", "cat"])[labels]),
         "features": AutoHead().fit(logits, labels, features),
-        "softmax": AutoHead(alpha=0.0, classes=[0, 1, 2], class_weight={1: 2.0}).fit(logits, labels),
+        "softmax": AutoHead(alpha=0.0, only_proven=True, classes=[0, 1, 2], class_weight={1: 2.0}).fit(logits, labels),
         "auto_sph": sph_by_auto(),
+        "in_part": trusted_in_part(),
     }
     predictions = {"logits": logits, "features": features}
     for name, head in made.items():

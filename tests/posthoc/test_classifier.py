@@ -41,7 +41,7 @@ def test_a_frozen_model_is_the_same_with_any_cv(model, cv):
 
 
 def test_a_fitted_model_stays_frozen_where_scikit_learn_clones(model):
-    wrapped = PostHocClassifier(model, AutoHead(cv=2))
+    wrapped = PostHocClassifier(model, AutoHead(cv=2, only_proven=True))
     copy = clone(wrapped)
     assert wrapped.estimator is model
     assert copy.estimator.estimator is model

@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_score
 
 from aftermax import SPHClassifier, SPHClassifierCV, sweep
 from aftermax._utils.folds import content_order, stratified_folds
-from aftermax._utils.paired_tests import exact_mcnemar
+from aftermax._utils.paired_tests import one_sided_mcnemar, wins_and_losses
 from aftermax.sph.choice import choose
 from aftermax.sph.grid import departures, grid_blocks, grid_columns
 from aftermax.sph.hyperparameters import HYPERPARAMETERS
@@ -64,9 +64,11 @@ def test_it_keeps_softmax_where_there_is_nothing_to_gain():
 def test_nothing_short_of_proof_is_enough():
     head = SPHClassifierCV(SMALL, alpha=0.0).fit(*weak_samples(600))
     assert head.fell_back_
-    assert head.gain_ > 0.1
+    assert not head.proven_
+    assert (head.gain_, head.gain_interval_) == (0.0, (0.0, 0.0))
     assert head.best_params_["certainty"] == 0.0
     assert head.cv_results_["certainty"][head.best_index_] >= 0.5
+    assert head.cv_results_["gain"][head.best_index_] > 0.1
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -102,6 +104,7 @@ def test_every_set_is_counted_on_every_fold_once_and_outer_folds_take_no_part(mo
     logits, labels = logits[order], labels[order]
     by_content.calls = 0
     monkeypatch.setattr("aftermax.sph.choice.stratified_folds", by_content)
+    monkeypatch.setattr("aftermax.sph.choice.keyed_folds", by_content)
     head = SPHClassifierCV(SMALL, cv=3, n_repeats=2).fit(logits, labels)
 
     by_content.calls = 0
@@ -115,9 +118,10 @@ def test_every_set_is_counted_on_every_fold_once_and_outer_folds_take_no_part(mo
         after = plain.fit(logits[kept], labels[kept]).predict(logits[~kept]) == labels[~kept]
         before = logits[~kept].argmax(axis=1) == labels[~kept]
         wins, losses = wins + (after & ~before).sum(), losses + (before & ~after).sum()
-    errors = np.count_nonzero(logits.argmax(axis=1) != labels)
-    assert head.gain_ == (wins - losses) / errors
-    assert head.p_value_ == exact_mcnemar(wins, losses)
+    before, after = logits.argmax(axis=1) == labels, head.held_out_ == labels
+    assert wins_and_losses(before, after)[:2] == (wins, losses)
+    assert wins > 0
+    assert head.p_value_ == one_sided_mcnemar(wins, losses)
     columns = cross_validated(logits, labels)
     np.testing.assert_array_equal(head.cv_results_["wins"], columns["wins"])
     np.testing.assert_array_equal(head.cv_results_["losses"], columns["losses"])

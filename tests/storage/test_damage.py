@@ -22,7 +22,7 @@ def contents(tmp_path_factory):
     heads = [
         SPHClassifier(certainty=1.0, veto_distance=3.0).fit(logits, labels),
         AutoHead(cv=2).fit(logits, labels, features_of(labels)),
-        AutoHead(alpha=0.0, class_weight={1: 2.0}, cv=2).fit(logits, labels),
+        AutoHead(alpha=0.0, only_proven=True, class_weight={1: 2.0}, cv=2).fit(logits, labels),
     ]
     path = tmp_path_factory.mktemp("heads") / "head"
     found = []
@@ -109,8 +109,8 @@ def test_files_of_other_kinds_are_told(foreign, what, tmp_path):
 
 
 def test_a_newer_format_asks_for_a_newer_aftermax(content, tmp_path):
-    assert refused(repacked(content, described={"format_version": 3}), tmp_path) == (
-        "was made by a newer aftermax (format 3; this one reads up to 2): upgrade aftermax."
+    assert refused(repacked(content, described={"format_version": 4}), tmp_path) == (
+        "was made by a newer aftermax (format 4; this one reads up to 3): upgrade aftermax."
     )
     for version in (0, "1", True, None, 1.0):
         assert "format_version is" in refused(repacked(content, described={"format_version": version}), tmp_path)
@@ -203,7 +203,7 @@ def test_members_that_are_missing_twice_there_or_of_no_use_are_refused(content, 
         ("classes", np.array([1.0, np.nan, 2.0]), "the array classes repeats a class, or holds one that is not finite"),
         ("classes", np.array([1]), "the array classes does not list at least two classes"),
         ("classes", np.array([2**30] * 3, dtype="<u4").view("<U1"), "the array classes holds invalid Unicode"),
-        ("classes", np.arange(4), "the array counts has shape (3,): (4,) is needed"),
+        ("classes", np.arange(4), "predicted_shares is not a list of 4"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(name, array, what, content, tmp_path):
@@ -256,8 +256,23 @@ def test_arrays_of_a_combination_that_do_not_fit_are_refused(name, change, what,
             1,
             ("report", "candidates", 1, "name"),
             "softmax",
-            "candidates has some twice, or lacks softmax",
+            "the name of a candidate is 'softmax', which is not known",
         ),
+        (1, ("report", "candidates", 1, "tier"), "tail", "the tier of a candidate is 'tail', which is not known"),
+        (1, ("report", "candidates", 1, "trust"), 0.3, "trust is 0.3, which is not known"),
+        (1, ("report", "chosen"), "sph", "chosen is 'sph', but the head is of the kind 'combination'"),
+        (2, ("report", "chosen"), "linear", "chosen is 'linear', but the head is of the kind 'softmax'"),
+        (1, ("report", "proven"), "yes", "proven is 'yes': true or false is needed"),
+        (1, ("report", "trust"), 0.0, "trust is 0.0, which is not known"),
+        (1, ("report", "class_shares"), [0.5, 0.5], "class_shares is not a list of 3"),
+        (1, ("report", "gain_prediction_interval"), [0.1], "gain_prediction_interval is not a list of 2"),
+        (0, ("reference", "logit_means"), [1.0, 2.0], "logit_means is not a list of 3"),
+        (0, ("reference", "logit_deviations"), [1.0, -1.0, 1.0], "logit_deviations is -1.0, which is out of range"),
+        (0, ("reference", "predicted_shares"), [2.0, 0.0, 0.0], "predicted_shares is 2.0, which is out of range"),
+        (0, ("reference", "fingerprint", "n_samples"), 0, "n_samples is 0: an integer of at least 1 is needed"),
+        (0, ("reference", "fingerprint"), None, "the fingerprint is missing"),
+        (0, ("reference", "fingerprint", "smallest"), [-1], "a hash is -1: an integer of at least 0 is needed"),
+        (0, ("reference", "fingerprint", "smallest"), [1] * 129, "the list of hashes has 129 entries"),
         (1, ("report", "candidates"), [], "candidates has some twice, or lacks softmax or the one that is chosen"),
     ],
 )
@@ -270,6 +285,13 @@ def test_descriptions_that_do_not_fit_are_refused(which, way, value, what, conte
     assert inner.get(way[-1]) != value
     inner[way[-1]] = value
     assert what in refused(repacked(contents[which], described=described), tmp_path)
+
+
+def test_a_candidate_that_is_listed_twice_is_refused(contents, tmp_path):
+    with zipfile.ZipFile(io.BytesIO(contents[1])) as archive:
+        described = json.loads(archive.read("head.json"))
+    described["report"]["candidates"].append(described["report"]["candidates"][0])
+    assert "candidates has some twice" in refused(repacked(contents[1], described=described), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_every_kind_of_head_comes_back_with_the_same_predictions(heads, tmp_path
         assert_same(head, loaded)
         assert hasattr(loaded, "feature_names_in_") == hasattr(head, "feature_names_in_")
         assert not hasattr(loaded, "held_out_")
-    assert {head.chosen_ for head in heads.values() if isinstance(head, AutoHead)} == {"softmax", "combination", "sph"}
+    assert {head.chosen_ for head in heads.values() if isinstance(head, AutoHead)} >= {"softmax", "combination", "sph"}
 
 
 def test_what_describes_a_head_comes_back(heads, tmp_path):
@@ -77,6 +77,10 @@ def test_parameters_come_back_and_a_loaded_head_can_be_fitted_again(heads, tmp_p
     assert saved(heads["auto balanced"], tmp_path).classes == [0, 1, 2]
     assert saved(heads["auto of strings"], tmp_path).class_weight == {"ant": 2.0, "cat": 0.5}
     assert saved(heads["auto of float32"], tmp_path).class_weight == {1: 3}
+    assert saved(heads["auto with a prior"], tmp_path).class_prior == {0: 0.5, 1: 0.3, 2: 0.2}
+    shares = saved(heads["auto with shares"], tmp_path)
+    assert (shares.class_prior, shares.only_proven) == ([0.5, 0.3, 0.2], True)
+    assert saved(heads["auto with a splitter"], tmp_path).cv is None
     cv = saved(heads["cv"], tmp_path)
     assert cv.random_state is None
     assert cv.grid == {"certainty": [0.5, 0.9], "veto_distance": [2, np.inf], "veto_count": [1, 2]}
@@ -113,7 +117,7 @@ def test_numpy_shows_the_arrays_and_json_is_strict(heads, tmp_path):
         np.testing.assert_array_equal(arrays["center"], heads["sph"].response_array_.center)
         described = json.loads(arrays["head.json"], parse_constant=pytest.fail)
     found = [described[name] for name in ("format", "format_version", "estimator")]
-    assert found == ["aftermax head", 2, "SPHClassifier"]
+    assert found == ["aftermax head", VERSION, "SPHClassifier"]
     assert described["arrays"]["trusted"] == {"dtype": "|b1", "shape": [3], "by_columns": False}
 
 
@@ -181,6 +185,24 @@ def test_old_files_give_the_predictions_they_gave(name):
         np.testing.assert_allclose(
             head.predict_proba(*inputs), expected[f"{kind} probabilities"], rtol=1e-9, atol=1e-12
         )
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_an_older_head_says_what_it_says_in_the_terms_of_today(version):
+    kept, accepted, sph = (load(HEADS / f"{version}-{name}.npz") for name in ("softmax", "features", "strings"))
+    assert (kept.chosen_, kept.trust_, kept.proven_) == ("softmax", 0.0, False)
+    assert (kept.gain_, kept.gain_interval_, kept.gain_prediction_interval_) == (0.0, (0.0, 0.0), (0.0, 0.0))
+    assert (accepted.chosen_, accepted.trust_, accepted.proven_) == ("combination", 1.0, True)
+    assert accepted.gain_interval_ == accepted.gain_prediction_interval_
+    assert sph.proven_ is not sph.fell_back_
+    assert "gaussian" in accepted.candidates_
+    assert all(head.reference_ is None for head in (kept, accepted, sph))
+    assert accepted.class_shares_ is None
+
+
+def test_an_older_head_is_saved_in_the_format_of_today(tmp_path):
+    older = load(HEADS / "v1-features.npz")
+    assert_same(older, saved(older, tmp_path))
 
 
 # ---- what cannot be saved --------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import typer
 
 from aftermax import __version__
 from aftermax._cli.audit import audit
+from aftermax._cli.check import check
 from aftermax._cli.demo import demo
 from aftermax._cli.export import export
 from aftermax._cli.fit import fit
@@ -19,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help takes a quarter of the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, fit, predict, export):
+for command in (demo, audit, fit, predict, check, export):
     app.command()(command)
 app.command(
     hidden=True,

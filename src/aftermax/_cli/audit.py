@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
+from aftermax._cli.class_numbers import class_weight, numbers_by_class
 from aftermax._cli.option_groups import with_option_groups
 from aftermax._cli.options import (
     HeadName,
@@ -20,6 +21,10 @@ from aftermax._cli.options import (
 from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
     from aftermax._audit.result import Audit
     from aftermax._scorefiles import LabelledScores
     from aftermax.auto.head import AutoHead
@@ -65,8 +70,8 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     """The audit of a score file, and the file's content."""
     from aftermax._scorefiles import read_scores
 
-    if head.head is HeadName.sph and head.class_weight is not None:
-        raise ValueError("--class-weight needs --head auto: SPH cannot weight classes.")
+    if head.head is HeadName.sph and head.class_prior is not None:
+        raise ValueError("--class-prior needs --head auto: use --class-weight with --head sph.")
     with_features = head.head is HeadName.auto and not file.logits_only
     if file.features is not None and not with_features:
         reason = "--logits-only" if file.logits_only else "--head sph"
@@ -77,6 +82,8 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
         file.read_options(file.labels),
         positive=file.positive,
         classes=split_names(file.classes),
+        groups=file.groups,
+        weights=file.weights,
         with_features=with_features,
     )
     samples = read_scores(str(scores), options)
@@ -87,20 +94,27 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     result = audit(
         samples.logits,
         samples.labels,
-        _estimator(head),
+        _estimator(head, samples.classes),
         features=samples.features,
+        sample_weight=samples.weights,
+        groups=samples.groups,
         classes=samples.classes,
         random_state=head.seed,
     )
     return result, samples
 
 
-def _estimator(head: HeadOptions) -> AutoHead | SPHClassifierCV:
+def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV:
     from aftermax.auto.head import AutoHead
     from aftermax.sph.classifier_cv import SPHClassifierCV
 
-    jobs = head.jobs or -1
+    weight, jobs = class_weight(head.class_weight, classes), head.jobs or -1
     if head.head is HeadName.sph:
-        return SPHClassifierCV(random_state=head.seed, n_jobs=jobs)
-    weight: Literal["balanced"] | None = None if head.class_weight is None else "balanced"
-    return AutoHead(class_weight=weight, random_state=head.seed, n_jobs=jobs)
+        return SPHClassifierCV(class_weight=weight, random_state=head.seed, n_jobs=jobs)
+    return AutoHead(
+        only_proven=head.only_proven,
+        class_weight=weight,
+        class_prior=None if head.class_prior is None else numbers_by_class("--class-prior", head.class_prior, classes),
+        random_state=head.seed,
+        n_jobs=jobs,
+    )

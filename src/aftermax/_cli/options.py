@@ -63,12 +63,6 @@ class HeadName(StrEnum):
     sph = "sph"
 
 
-class ClassWeight(StrEnum):
-    """How the classes are weighted."""
-
-    balanced = "balanced"
-
-
 @dataclass(frozen=True)
 class HeadOptions:
     """Which head is fitted, and how."""
@@ -77,10 +71,25 @@ class HeadOptions:
         HeadName,
         typer.Option("--head", help="auto: the best of several heads, or softmax (AutoHead). sph: SPHClassifierCV."),
     ] = HeadName.auto
+    only_proven: Annotated[
+        bool,
+        typer.Option("--only-proven", help="Keep softmax unless fewer errors are proven, as --head sph always does."),
+    ] = False
     class_weight: Annotated[
-        ClassWeight | None,
-        typer.Option(
-            "--class-weight", help="balanced: all classes count the same (AutoHead only).", show_default=False
+        str | None,
+        text_option(
+            "--class-weight",
+            "balanced: all classes count the same. Or what a sample of each class counts, as cat=5,dog=1.",
+            "balanced|NAME=N,...",
+        ),
+    ] = None
+    class_prior: Annotated[
+        str | None,
+        text_option(
+            "--class-prior",
+            "The share of each class where the head will be used, if it is another one, as cat=0.05,dog=0.95 (AutoHead "
+            "only).",
+            "NAME=SHARE,...",
         ),
     ] = None
     seed: Annotated[
@@ -162,6 +171,19 @@ class LabelledFileOptions(FileOptions):
     positive: Annotated[
         str | None,
         text_option("--positive", "For one column of scores: the class whose log-odds they are.", "CLASS"),
+    ] = None
+    groups: Annotated[
+        str | None,
+        text_option(
+            "--groups",
+            "The column, or the array of an .npz file, that says what a sample is of, such as a patient, if samples of "
+            "the same one are alike.",
+            "COLUMN",
+        ),
+    ] = None
+    weights: Annotated[
+        str | None,
+        text_option("--weights", "The column, or the array of an .npz file, of the samples' weights.", "COLUMN"),
     ] = None
     logits_only: Annotated[
         bool, typer.Option("--logits-only", help="Do not use features, even if the score file has them.")

@@ -62,6 +62,8 @@ def predict(
 
 
 def _as_text(counts: PredictionCounts, out: Path, kind: str) -> str:
+    from aftermax._heads.fingerprint import NOTABLE
+
     text = f"{counts.rows:,} rows{kind}"
     if counts.accuracy is not None:
         softmax, head = (f"{100 * share:.2f} %" for share in counts.accuracy)
@@ -69,6 +71,9 @@ def _as_text(counts: PredictionCounts, out: Path, kind: str) -> str:
     if counts.unknown:
         number = f"{counts.unknown:,} labels" if counts.labelled else f"all {counts.unknown:,} labels"
         text += f"; {number} are unknown to the head, such as {', '.join(map(repr, counts.unknown_labels))}"
+    if counts.accuracy is not None and counts.fitted_on_share >= NOTABLE:
+        which = "these" if counts.fitted_on_share == 1 else "some of these"
+        text += f"; {which} are samples that the head was fitted on, so its accuracy is too optimistic"
     return text if out == STANDARD_OUTPUT else f"{text}. Written to {out}"
 
 
@@ -82,5 +87,6 @@ def _as_json(counts: PredictionCounts, out: Path, log: bool) -> dict[str, object
         "accuracy_head": head,
         "unknown": counts.unknown,
         "unknown_labels": counts.unknown_labels,
+        "fitted_on_share": counts.fitted_on_share,
         "written": str(out),
     }

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
+from aftermax._heads.reference import Reference
 from aftermax._utils.labelled_samples import LabelledSamples, labelled_samples
 from aftermax._utils.labels import check_column_order
 from aftermax._utils.validation import as_features, as_logits
@@ -20,11 +21,12 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
     fitted_head_: Any  # a FittedHead
     classes_: NDArray[Any]
     features_width_: int | None = None
+    reference_: Reference | None = None
 
     def _checked(self, X: ArrayLike, y: ArrayLike) -> LabelledSamples:
-        """Logits and labels, checked. It sets ``classes_`` and what is known of the columns; called by ``fit``."""
+        """Logits and labels, checked. It sets ``classes_``, ``reference_`` and what is known of the columns."""
         samples = labelled_samples(X, y, self.classes, self, stacklevel=5)
-        self.classes_ = samples.classes
+        self.classes_, self.reference_ = samples.classes, Reference.of(samples.logits)
         return samples
 
     def _inputs(self, X: ArrayLike, features: ArrayLike | None = None) -> list[NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""Which columns of a table hold logits, labels and features, by their headings."""
+"""Which columns of a table hold logits, labels, features, groups and weights, by their headings."""
 
 from __future__ import annotations
 
@@ -25,19 +25,23 @@ class ColumnRoles(NamedTuple):
     features: list[str]
     keep: list[str]
     found_by_name: bool  # whether the columns of logits were found by their names
+    groups: str | None = None
+    weights: str | None = None
 
     @property
     def columns(self) -> list[str]:
         """All columns that are read, each once."""
-        label = [] if self.label is None else [self.label]
-        return list(dict.fromkeys([*self.logits, *label, *self.features, *self.keep]))
+        single = [one for one in (self.label, self.groups, self.weights) if one is not None]
+        return list(dict.fromkeys([*self.logits, *single, *self.features, *self.keep]))
 
 
 def assign_roles(headings: list[str], options: ReadOptions, name: str) -> ColumnRoles:
     """The roles of the columns of the table ``name``, by their headings."""
     _check_headings(headings, options, name)
     label = options.label_column or _label_column(headings, options, name)
-    others = [one for one in headings if one not in (label, *options.ignore, *options.keep, *UNNAMED)]
+    _check_not_labels(label, options)
+    not_logits = {label, options.groups, options.weights, *options.ignore, *options.keep, *UNNAMED}
+    others = [one for one in headings if one not in not_logits]
     expected = options.columns or ((options.classes,) if options.classes else ())
     named = next((list(names) for names in expected if set(names) <= set(others)), None)
     known = {one for names in expected for one in names}
@@ -50,7 +54,9 @@ def assign_roles(headings: list[str], options: ReadOptions, name: str) -> Column
             f"{name} has too few columns of logits, {len(logits)} among {join_names(headings)}: one for each class is "
             f"needed, so at least two, separated by commas, semicolons or tabs. {ONE_SCORE}"
         )
-    return ColumnRoles(logits, label, features if options.with_features else [], list(options.keep), named is not None)
+    features = features if options.with_features else []
+    keep, found_by_name = list(options.keep), named is not None
+    return ColumnRoles(logits, label, features, keep, found_by_name, options.groups, options.weights)
 
 
 def _check_headings(headings: list[str], options: ReadOptions, name: str) -> None:
@@ -61,12 +67,20 @@ def _check_headings(headings: list[str], options: ReadOptions, name: str) -> Non
         raise ValueError(f"{name} has several columns called {join_names(repeated)}: rename or remove all but one.")
     for option, columns in (
         ("--label-column", [options.label_column or ""]),
+        ("--groups", [options.groups or ""]),
+        ("--weights", [options.weights or ""]),
         ("--ignore", options.ignore),
         ("--keep", options.keep),
     ):
         missing = [one for one in columns if one and one not in headings]
         if missing:
             raise ValueError(f"{name} has no column {missing[0]!r} for {option}: it has {join_names(headings)}.")
+
+
+def _check_not_labels(label: str | None, options: ReadOptions) -> None:
+    for option, column in (("--groups", options.groups), ("--weights", options.weights)):
+        if column is not None and column == label:
+            raise ValueError(f"{option} {column} is the column of the labels: name another one.")
 
 
 def _label_column(headings: list[str], options: ReadOptions, name: str) -> str | None:

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._scorefiles.column_roles import LABEL_COLUMNS, ColumnRoles, assign_roles
-from aftermax._scorefiles.messages import check_finite, damaged_file, join_names, row_number, shell_argument
+from aftermax._scorefiles.messages import (
+    NUMBERS_AS_WEIGHTS,
+    check_finite,
+    damaged_file,
+    join_names,
+    row_number,
+    shell_argument,
+)
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile, rows_per_batch
 
 if TYPE_CHECKING:
@@ -102,7 +109,7 @@ def _csv_batches(file: IO[bytes], name: str, heading: Heading, roles: ColumnRole
     import pyarrow
     from pyarrow import csv as arrow_csv
 
-    numbers = [*roles.logits, *roles.features]
+    numbers = [*roles.logits, *roles.features, roles.weights]
     types = {one: pyarrow.float64() if one in numbers else pyarrow.string() for one in roles.columns}
     unique = [one or f"\0{j}" for j, one in enumerate(heading.names)]  # some columns may have no name
     try:
@@ -122,10 +129,10 @@ def _csv_batches(file: IO[bytes], name: str, heading: Heading, roles: ColumnRole
     except pyarrow.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return
-        raise ValueError(_csv_error(str(error), name, heading.names)) from error
+        raise ValueError(_csv_error(str(error), name, heading.names, roles)) from error
 
 
-def _csv_error(reason: str, name: str, names: list[str]) -> str:
+def _csv_error(reason: str, name: str, names: list[str], roles: ColumnRoles) -> str:
     """The message for an error of pyarrow, which gives row, column and cell in its text only."""
     line = int(match[1]) + 1 if (match := re.search(r"Row #(\d+)", reason)) else None
     where = name if line is None else f"{name}, line {line}"
@@ -136,6 +143,8 @@ def _csv_error(reason: str, name: str, names: list[str]) -> str:
         problem = f"{where}, column {column!r}: {match[1]!r} is not a number."
         if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", match[1]):
             return f"{problem} It has a decimal comma: save the file with decimal points."
+        if column == roles.weights:
+            return f"{problem} {NUMBERS_AS_WEIGHTS}"
         if line is not None and line > 2:  # the cells above are numbers
             return f"{problem} Correct the cell, or remove the row."
         return f"{problem} {_not_logits(column)}"
@@ -162,10 +171,12 @@ def open_parquet(file: IO[bytes], name: str, options: ReadOptions) -> ScoreFile:
     table = _read_parquet(file, name)
     names: list[str] = table.schema_arrow.names
     roles = assign_roles(names, options, name)
-    for one in [*roles.logits, *roles.features]:
+    weights = [] if roles.weights is None else [roles.weights]
+    for one in [*roles.logits, *roles.features, *weights]:
         kind = table.schema_arrow.field(one).type
         if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
-            raise ValueError(f"{name}, column {one!r} is of type {kind}: numbers are needed. {_not_logits(one)}")
+            advice = NUMBERS_AS_WEIGHTS if one == roles.weights else f"numbers are needed. {_not_logits(one)}"
+            raise ValueError(f"{name}, column {one!r} is of type {kind}: {advice}")
     done = 0
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
@@ -209,9 +220,12 @@ def _score_file(
             logits, features = (
                 _numbers(batch, columns, name, first, row_place) for columns in (roles.logits, roles.features)
             )
-            labels = None if roles.label is None else _labels(batch.column(roles.label))
+            labels, groups = (
+                None if one is None else _labels(batch.column(one)) for one in (roles.label, roles.groups)
+            )
+            weights = None if roles.weights is None else batch.column(roles.weights).to_numpy(zero_copy_only=False)
             kept = {one: batch.column(one) for one in roles.keep}
-            yield Rows(logits, labels, features if roles.features else None, kept)
+            yield Rows(logits, labels, features if roles.features else None, kept, groups, weights)
             first += batch.num_rows
 
     contents = f"Its columns are {join_names(names)}"
@@ -253,7 +267,7 @@ def _find_label_column(names: list[str], name: str, label_column: str | None) ->
 
 
 def _labels(column: pyarrow.Array) -> NDArray[Any]:
-    """Labels as numbers if the column has a numeric type, else as text; None where a label is missing."""
+    """Labels or groups as numbers if the column has a numeric type, else as text; None where one is missing."""
     import pyarrow
 
     kind = column.type

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_NAMES_SHOWN = 12
+NUMBERS_AS_WEIGHTS = "--weights needs numbers of at least 0, one for each row: correct the column, or name another one."
 
 
 def row_number(row: int) -> str:

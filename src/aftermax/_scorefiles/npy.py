@@ -70,6 +70,12 @@ class ArrayStream:
 
 def open_npy(file: IO[bytes], name: str, options: ReadOptions) -> ScoreFile:
     """Logits from an .npy file."""
+    for option, array in (("--groups", options.groups), ("--weights", options.weights)):
+        if array is not None:
+            raise ValueError(
+                f"{name} has no {array!r} for {option}: an .npy file holds logits only. Save logits, labels and "
+                f"{array} in one .npz file, with numpy.savez."
+            )
     streams = {"logits": ArrayStream(file, name)}
     return _score_file(name, streams, "An .npy file holds logits only", options)
 
@@ -91,15 +97,27 @@ def open_npz(file: IO[bytes], name: str, options: ReadOptions) -> Iterator[Score
         arrays = [member.removesuffix(".npy") for member in archive.namelist()]
         prefix = _prefix(arrays, options.part, name)
         streams = {}
-        for kind in ARRAYS:
-            if prefix + kind not in arrays or (kind == "features" and not options.with_features):
-                continue
+        for kind, array in _arrays_to_read(arrays, prefix, options, name).items():
             try:
-                member = stack.enter_context(archive.open(f"{prefix}{kind}.npy"))
+                member = stack.enter_context(archive.open(f"{array}.npy"))
             except DAMAGE as error:
                 raise damaged_file(name, error) from error
-            streams[kind] = ArrayStream(member, f"{name}, {prefix}{kind},")
+            streams[kind] = ArrayStream(member, f"{name}, {array},")
         yield _score_file(name, streams, f"It holds {join_names(arrays)}", options)
+
+
+def _arrays_to_read(arrays: list[str], prefix: str, options: ReadOptions, name: str) -> dict[str, str]:
+    """The name of the array of each kind that is read."""
+    wanted = {kind: prefix + kind for kind in ARRAYS if prefix + kind in arrays}
+    if not options.with_features:
+        wanted.pop("features", None)
+    for kind, array in (("groups", options.groups), ("weights", options.weights)):
+        if array is not None:
+            found = [one for one in (prefix + array, array) if one in arrays]
+            if not found:
+                raise ValueError(f"{name} has no array {array!r} for --{kind}: it holds {join_names(arrays)}.")
+            wanted[kind] = found[0]
+    return wanted
 
 
 def _prefix(arrays: list[str], part: str | None, name: str) -> str:
@@ -138,7 +156,10 @@ def _score_file(name: str, streams: dict[str, ArrayStream], contents: str, optio
         for first in range(0, total, step):
             logits = read_finite("logits", first, step)
             labels = decode_bytes(streams["labels"].read(step)) if "labels" in streams else None
-            yield Rows(logits, labels, read_finite("features", first, step) if "features" in streams else None)
+            features = read_finite("features", first, step) if "features" in streams else None
+            groups = decode_bytes(streams["groups"].read(step)) if "groups" in streams else None
+            weights = streams["weights"].read(step) if "weights" in streams else None
+            yield Rows(logits, labels, features, None, groups, weights)
             done = first + len(logits)
 
     return ScoreFile(name, batches(), contents=contents, size=total, position=lambda: done)
@@ -152,9 +173,14 @@ def _check_shapes(name: str, streams: dict[str, ArrayStream], options: ReadOptio
             f"{name}: logits have shape {logits.shape}: a row for each sample and a column for each class are needed, "
             f"so at least two columns. {ONE_SCORE}"
         )
-    for kind in ("logits", "features"):
+    for kind in ("logits", "features", "weights"):
         if kind in streams and streams[kind].dtype.kind not in "biuf":
             raise ValueError(f"{name}: {kind} are of type {streams[kind].dtype}: numbers are needed.")
+    for kind in ("groups", "weights"):
+        if kind in streams and len(streams[kind].shape) != 1:
+            raise ValueError(
+                f"{name}: {kind} have shape {streams[kind].shape}: one value for each row is needed. Flatten the array."
+            )
     total = logits.shape[0]
     for kind, stream in streams.items():
         if stream.shape[:1] != (total,):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._heads.fingerprint import Overlap
 from aftermax._scorefiles.labels import labels_to_text
 from aftermax._scorefiles.read import open_scores
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
@@ -35,6 +36,7 @@ class PredictionCounts:
     unknown_labels: list[str] = field(default_factory=list)
     correct_by_softmax: int = 0
     correct_by_head: int = 0
+    overlap: Overlap | None = None  # with the samples that the head was fitted on, if it remembers them
 
     @property
     def accuracy(self) -> tuple[float, float] | None:
@@ -43,11 +45,18 @@ class PredictionCounts:
             return None
         return self.correct_by_softmax / self.labelled, self.correct_by_head / self.labelled
 
+    @property
+    def fitted_on_share(self) -> float:
+        """The share of the rows that the head was fitted on, as far as can be told; 0 if there are no labels."""
+        return 0.0 if self.overlap is None or self.overlap.n_samples == 0 else self.overlap.share
+
     def add(self, classes: NDArray[Any], rows: Rows, predicted: NDArray[Any]) -> None:
         """Count some rows."""
         self.rows += len(predicted)
         if rows.labels is None:
             return
+        if self.overlap is not None:
+            self.overlap.add(two_columns(rows.logits))
         labels, names = labels_to_text(rows.labels), labels_to_text(classes)
         present = np.array([label is not None for label in rows.labels.tolist()])
         known = present & np.isin(labels, names)
@@ -77,7 +86,8 @@ def predict_file(
     probabilities : bool, default=False
         Whether to write probabilities, too.
     """
-    counts, unnamed = PredictionCounts(), without_column_names(head)
+    overlap = None if head.reference_ is None else Overlap(head.reference_.fingerprint)
+    counts, unnamed = PredictionCounts(overlap=overlap), without_column_names(head)
     with (
         open_for_head(head, source, options) as file,
         Progress("Predicting", max(1, file.size), None if file.size else False) as progress,

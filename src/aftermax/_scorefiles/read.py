@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._scorefiles.csv_parquet import open_csv, open_parquet, read_label_column
+from aftermax._scorefiles.groups_weights import join_groups, join_weights
 from aftermax._scorefiles.label_checks import both_classes, check_classes, check_labels, warn_of_columns
 from aftermax._scorefiles.labels import decode_bytes, match_label_type, text_to_integers
 from aftermax._scorefiles.messages import check_finite, row_number, shell_argument
@@ -27,13 +28,15 @@ ROUNDING = 1e-6  # by which a probability may exceed 1
 
 
 class LabelledScores(NamedTuple):
-    """All of a score file: logits, labels, the class and the heading of each column, and features if there are any."""
+    """All of a score file: logits, labels, the class and the heading of each column, and what else was asked for."""
 
     logits: NDArray[Any]
     labels: NDArray[Any]
     classes: NDArray[Any]
     headings: tuple[str, ...]
     features: NDArray[Any] | None
+    groups: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None
 
 
 def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores:
@@ -67,6 +70,8 @@ def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores
         _classes(logits, labels, file, options),
         tuple(file.headings or ()),
         np.concatenate(features) if features else None,
+        join_groups(batches, file, options),
+        join_weights(batches, file, options),
     )
 
 

@@ -22,6 +22,8 @@ class Rows(NamedTuple):
     labels: NDArray[Any] | None = None
     features: NDArray[Any] | None = None
     kept: dict[str, Any] | None = None  # columns that are copied to the output, as Arrow arrays
+    groups: NDArray[Any] | None = None  # text or numbers; None where one is missing
+    weights: NDArray[Any] | None = None  # numbers, as they are in the file
 
 
 def rows_per_batch(columns: int) -> int:
@@ -39,6 +41,9 @@ class ReadOptions:
         "val" reads ``val_logits``, ``val_labels`` and ``val_features`` of an .npz file.
     label_column : str or None
         The column of the labels. If None, ``label`` or ``labels``.
+    groups, weights : str or None
+        The columns, or the arrays of an .npz file, of what each sample is of and of its weight. An array may have the
+        name of its part before this, as ``val_logits`` has.
     labels, features : Path or None
         Separate files for labels and features.
     positive : str or None
@@ -58,6 +63,8 @@ class ReadOptions:
 
     part: str | None = None
     label_column: str | None = None
+    groups: str | None = None
+    weights: str | None = None
     labels: Path | None = None
     features: Path | None = None
     positive: str | None = None

@@ -5,12 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.labels import listed
-from aftermax._utils.validation import check_number
+from aftermax._utils.validation import as_weights, check_number
 
 SHARES_TOLERANCE = 0.01  # the shares of the classes may be rounded
+
+
+def total_weights(
+    sample_weight: ArrayLike | None, class_weight: object, codes: NDArray[np.int64], classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Each sample's weight times that of its class; at least two classes must have some."""
+    weights = as_weights(sample_weight, len(codes))
+    weights = weights * weights_by_class(class_weight, codes, classes, weights)
+    if len(np.unique(codes[weights > 0])) < 2:
+        raise ValueError(
+            "All samples with non-zero sample_weight belong to one class: give positive weights to samples of at "
+            "least two classes."
+        )
+    return weights
 
 
 def weights_by_class(

@@ -35,6 +35,22 @@ def as_groups(groups: ArrayLike | None, n_samples: int) -> NDArray[np.int64] | N
     return np.asarray(inverse, dtype=np.int64)
 
 
+def numbered_by_appearance(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same groups with numbers from 0, in the order in which they first appear.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.groups import numbered_by_appearance
+    >>> numbered_by_appearance(np.array([7, 7, 2, 5, 2]))
+    array([0, 0, 1, 2, 1])
+    """
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[inverse])
+
+
 def joined_groups(
     groups: NDArray[np.int64] | None,
     logits: NDArray[np.float64],

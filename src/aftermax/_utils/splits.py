@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -15,9 +15,8 @@ from aftermax._utils.validation import check_count
 
 def check_cv_parameter(cv: object) -> None:
     """Refuse what is neither a number of folds, nor a splitter, nor splits."""
-    if cv is None or hasattr(cv, "split"):
-        return
-    if isinstance(cv, Iterable) and not isinstance(cv, str | bytes):
+    text = isinstance(cv, str | bytes)  # which has a method "split", too
+    if cv is None or (not text and (hasattr(cv, "split") or isinstance(cv, Iterable))):
         return
     if not isinstance(cv, Integral):
         raise ValueError(
@@ -46,6 +45,25 @@ def given_splits(cv: Any, X: Any, y: NDArray[Any], groups: Any) -> list[Split]:
     if not pairs:
         raise ValueError("cv gives no splits: pass a splitter, or a list. (A generator gives its splits only once.)")
     return [_checked(pair, len(y)) for pair in pairs]
+
+
+def splits_among(splits: Sequence[Split], chosen: NDArray[np.intp], n_samples: int) -> list[Split]:
+    """The splits of some of the samples: positions among the chosen ones, in their order. Empty splits are dropped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.splits import splits_among
+    >>> splits_among([(np.array([0, 1]), np.array([2, 3]))], np.array([3, 0]), 4)
+    [(array([1]), array([0]))]
+    """
+    position = np.full(n_samples, -1, dtype=np.intp)
+    position[chosen] = np.arange(len(chosen))
+    found = [tuple(np.sort(position[part][position[part] >= 0]) for part in split) for split in splits]
+    kept = [(train, test) for train, test in found if len(train) and len(test)]
+    if not kept:
+        raise ValueError("cv has no split with samples of positive weight on both of its sides: pass other folds.")
+    return kept
 
 
 def _checked(pair: Any, n_samples: int) -> Split:

@@ -83,6 +83,19 @@ def p_value(value: float) -> str:
     return f"= {value:.2g}" if value >= 0.0001 else "< 0.0001"
 
 
+def rounded_up(number: int) -> int:
+    """Round up to two significant digits.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import rounded_up
+    >>> rounded_up(4086), rounded_up(7)
+    (4100, 7)
+    """
+    unit = int(10 ** max(len(str(number)) - 2, 0))
+    return -(-number // unit) * unit
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0) -> str:
     """Format a Markdown table. The first ``texts`` columns are aligned left, the others right.
 

@@ -17,7 +17,7 @@ def fit(
     classes: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> AutoHead:
-    """Fit an :class:`~aftermax.AutoHead` in one call. Softmax is kept unless the gain is significant.
+    """Fit an :class:`~aftermax.AutoHead` in one call. Softmax is kept unless fewer errors are likely.
 
     Parameters
     ----------

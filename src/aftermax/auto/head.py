@@ -10,7 +10,6 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._heads.estimator import HeadEstimator
-from aftermax._heads.reference import Reference
 from aftermax._residual.samples import Samples
 from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.comparison import promised_gain
@@ -102,8 +101,9 @@ class AutoHead(HeadEstimator):
         The shares of the classes that the head assumes: those of the labelled samples, with their weights.
     fitted_head_ : FittedHead
         The frozen value that predicts; if ``chosen_`` is "sph", it has SPH's ``hyperparameters``.
-    reference_ : Reference
-        Means and spreads of the logits and of softmax's certainty, by which :func:`~aftermax.check` notices drift.
+    reference_ : Reference or None
+        Means and spreads of the logits and of softmax's certainty, by which :func:`~aftermax.check` notices drift;
+        None in a head from an older file.
     features_width_ : int or None
         Number of columns of ``features``; None if fitted without.
     classes_ : ndarray of shape (K,)
@@ -214,7 +214,6 @@ class AutoHead(HeadEstimator):
             self._report(selection)
             self._report_held_out(selection, samples, fitted_on)
         self.class_shares_ = np.bincount(codes, weights, minlength=len(self.classes_)) / weights.sum()
-        self.reference_ = Reference.of(logits)
         if self.chosen_ != "softmax":
             warn_if_rare(codes, self.classes_)
         return self

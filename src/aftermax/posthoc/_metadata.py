@@ -6,13 +6,15 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
 from aftermax._utils.labels import listed
+
+_IT = {"sample_weight": "it", "groups": "them"}
 
 
 def routing_enabled() -> bool:
@@ -44,29 +46,45 @@ def route(owner: Any, caller: str, params: dict[str, Any]) -> Bunch:
     return Bunch(estimator=Bunch(fit={}), splitter=Bunch(split={}), head=Bunch(fit={}, predict={}, predict_proba={}))
 
 
-def route_fit(owner: Any, head: Any, estimator: Any, sample_weight: ArrayLike | None, params: dict[str, Any]) -> Bunch:
-    """Return the metadata of each part for ``fit``. Without metadata routing, weights go to all parts that take them.
+def route_fit(
+    owner: Any,
+    head: Any,
+    estimator: Any,
+    sample_weight: ArrayLike | None,
+    groups: ArrayLike | None,
+    params: dict[str, Any],
+) -> Bunch:
+    """Return the metadata of each part for ``fit``.
 
+    Without metadata routing, weights go to all parts that take them, and groups to the head and the splitter.
     ``estimator`` is None if it is not fitted here.
     """
+    passed = {"sample_weight": sample_weight, "groups": groups}
+    given = {name: values for name, values in passed.items() if values is not None}
     if routing_enabled():
-        return route(owner, "fit", params | {"sample_weight": sample_weight})
+        return route(owner, "fit", params | given)
     routed = route(owner, "fit", params)
-    if sample_weight is None:
-        return routed
-    weights = {"sample_weight": np.asarray(sample_weight)}
-    if not has_fit_parameter(head, "sample_weight"):
-        raise TypeError(f"{type(head).__name__}.fit takes no sample_weight: leave it out, or the head, for AutoHead().")
-    routed.head.fit = weights
-    if estimator is None:
-        return routed
+    for name, values in given.items():
+        if not has_fit_parameter(head, name):
+            raise TypeError(
+                f"{type(head).__name__}.fit takes no {name}: leave {_IT[name]} out, or the head, for AutoHead()."
+            )
+        routed.head.fit[name] = np.asarray(values)
+    if groups is not None:
+        routed.splitter.split["groups"] = np.asarray(groups)
+    if sample_weight is not None and estimator is not None:
+        _route_weights(routed, estimator, np.asarray(sample_weight))
+    return routed
+
+
+def _route_weights(routed: Bunch, estimator: Any, weights: NDArray[Any]) -> None:
+    """Weights for the estimator, if it takes them."""
     if has_fit_parameter(estimator, "sample_weight"):
-        routed.estimator.fit = weights
-        return routed
+        routed.estimator.fit["sample_weight"] = weights
+        return
     warnings.warn(
         f"{type(estimator).__name__}.fit takes no sample_weight: the head weights the samples, the model does not. "
         "Metadata routing can pass weights to a step of a pipeline.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
-    return routed

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from aftermax._utils.indexing import select_metadata, select_samples
 from aftermax._utils.labels import listed
+
+
+def folds_of(
+    cv: Any, X: Any, labels: NDArray[Any], groups: ArrayLike | None, params: dict[str, Any]
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return the splits of a splitter, of an iterable or of a number of folds; these keep groups whole, if given.
+
+    ``params`` are passed to the splitter's ``split``.
+    """
+    number = 5 if cv is None else cv
+    if groups is not None and isinstance(number, Integral):
+        return list(StratifiedGroupKFold(int(number)).split(X, labels, np.asarray(groups)))
+    return list(check_cv(number, labels, classifier=True).split(X, labels, **params))
 
 
 def out_of_fold_logits(

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_regressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, Tags, get_tags, indexable
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +20,7 @@ from aftermax._utils.one_logit import one_column
 from aftermax.auto.head import AutoHead
 from aftermax.posthoc._metadata import metadata_router, route, route_fit, routing_enabled
 from aftermax.posthoc._model_response import RESPONSE_METHODS, classes_of, is_fitted, logits_of, response_method_of
-from aftermax.posthoc._out_of_fold import out_of_fold_logits
+from aftermax.posthoc._out_of_fold import folds_of, out_of_fold_logits
 
 
 class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -98,7 +97,7 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     (0.82, 0.96)
     """
 
-    __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012  the parts request it, not this class
+    __metadata_request__fit = {"sample_weight": UNUSED, "groups": UNUSED}  # noqa: RUF012  the parts request them
 
     def __init__(
         self,
@@ -115,7 +114,14 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.response_method = response_method
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> PostHocClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **params: Any,
+    ) -> PostHocClassifier:
         """Fit the head on the model's logits; with ``cv``, or if the estimator is not fitted, fit the model too.
 
         Parameters
@@ -126,16 +132,19 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The true classes, as the model names them.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights, for the head, and for the model if it is fitted here.
+        groups : array-like of shape (n_samples,), default=None
+            What each sample is of, such as a patient, a site or a video, for the head, and for the splitter if the
+            model is fitted here. If ``cv`` is a number or None, the folds are stratified and keep groups whole.
         **params : dict
             Metadata for the parts, if scikit-learn's metadata routing is enabled.
         """
         for name in ("head_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # if fit fails, nothing is fitted
         self._check_params()
-        routed = route_fit(self, self._head(), self._estimator_to_fit(), sample_weight, params)
+        routed = route_fit(self, self._head(), self._estimator_to_fit(), sample_weight, groups, params)
         self.refitted_ = not self._keeps_model()
         if self.refitted_:
-            logits, labels, indices = self._refit(X, y, routed)
+            logits, labels, indices = self._refit(X, y, groups, routed)
         else:
             self._set_model(self.estimator)
             logits = self._logits_of(self.estimator_, X)
@@ -251,13 +260,14 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _logits_of(self, model: Any, X: Any) -> NDArray[np.float64]:
         return logits_of(model, self.response_method_, X, len(self.classes_))
 
-    def _refit(self, X: Any, y: ArrayLike, routed: Bunch) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.intp]]:
+    def _refit(
+        self, X: Any, y: ArrayLike, groups: ArrayLike | None, routed: Bunch
+    ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.intp]]:
         """Fit the model; return out-of-fold logits, all labels, and the indices of the samples with logits."""
         (indexed,) = indexable(X)
         labels = checked_labels(y, count_samples(indexed))
         self._set_model(clone(self.estimator).fit(indexed, labels, **routed.estimator.fit))
-        cv = check_cv(5 if self.cv is None else self.cv, labels, classifier=True)
-        splits = list(cv.split(indexed, labels, **routed.splitter.split))
+        splits = folds_of(self.cv, indexed, labels, groups, routed.splitter.split)
         params = routed.estimator.fit
         logits, indices = out_of_fold_logits(
             self.estimator, indexed, labels, splits, self._logits_of, self.classes_, params, self.n_jobs
@@ -269,7 +279,7 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _head(self) -> Any:
         if self.head is not None:
             return self.head
-        return AutoHead().set_fit_request(sample_weight=True) if routing_enabled() else AutoHead()
+        return AutoHead().set_fit_request(sample_weight=True, groups=True) if routing_enabled() else AutoHead()
 
     def _unfitted_head(self) -> Any:
         """Clone the head, and set its ``classes`` to the model's if it has that parameter."""

@@ -31,8 +31,8 @@ GAIN = (
 )
 SAMPLES_NEEDED = (
     f"How many labelled samples it takes to prove a gain by McNemar's test (one-sided, {100 * ALPHA:g} %) with a power "
-    f"of {100 * POWER:g} %: the ends of the range are for a gain that is one standard error larger, and one smaller, than "
-    "here. Where the smaller one is hardly a gain, nothing can be said."
+    f"of {100 * POWER:g} %: the ends of the range are for a gain that is one standard error larger, and one smaller, "
+    "than here. Where the smaller one is hardly a gain, nothing can be said."
 )
 CERTAINTY_AND_RESPONSES = (
     "Certainty is the largest softmax probability of a sample. The response array D describes all samples: the mean "

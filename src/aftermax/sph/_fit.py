@@ -27,11 +27,12 @@ FOLDS = 5
 
 
 class _PooledScores(NamedTuple):
-    """Scores, predictions and true classes of samples that are pooled; the latter two as column numbers."""
+    """Scores, predictions, true classes and weights of samples that are pooled; classes are column numbers."""
 
     scores: NDArray[np.float64]
     predictions: NDArray[np.int64]
     codes: NDArray[np.int64]
+    sample_weights: NDArray[np.float64]
 
 
 def fit_sph(
@@ -39,9 +40,10 @@ def fit_sph(
     codes: NDArray[np.int64],
     classes: NDArray[Any],
     hyperparameters: Mapping[str, Any],
+    sample_weights: NDArray[np.float64] | None = None,
 ) -> FittedSPH:
-    """Fit SPH on checked samples, with labels as column numbers."""
-    return _Fit(logits, codes, classes, hyperparameters).head()
+    """Fit SPH on checked samples, with labels as column numbers and positive weights."""
+    return _Fit(logits, codes, classes, hyperparameters, sample_weights).head()
 
 
 class _Fit:
@@ -53,13 +55,11 @@ class _Fit:
         codes: NDArray[np.int64],
         classes: NDArray[Any],
         hyperparameters: Mapping[str, Any],
+        sample_weights: NDArray[np.float64] | None,
     ) -> None:
-        self.logits, self.codes, self.classes, self.hyperparameters = (
-            logits,
-            codes,
-            classes,
-            plain_hyperparameters(hyperparameters),
-        )
+        self.logits, self.codes, self.classes = logits, codes, classes
+        self.hyperparameters = plain_hyperparameters(hyperparameters)
+        self.sample_weights = np.ones(len(codes)) if sample_weights is None else sample_weights
         self.certainty = softmax_certainty(logits)
         self.gate = self.hyperparameters["certainty"]
 
@@ -75,8 +75,14 @@ class _Fit:
         rule = rule_of(array, weights, self.hyperparameters)
         uncertain = np.flatnonzero(self.certainty < self.gate)
         pooled, routes = self._pool(uncertain, rule)
-        by_softmax, codes = self.logits[uncertain].argmax(axis=1), self.codes[uncertain]
-        trusted = trusted_classes(by_softmax, pooled, codes, len(self.classes), self.hyperparameters["min_gain"])
+        trusted = trusted_classes(
+            self.logits[uncertain].argmax(axis=1),
+            pooled,
+            self.codes[uncertain],
+            len(self.classes),
+            self.hyperparameters["min_gain"],
+            self.sample_weights[uncertain],
+        )
         if len(self.codes) >= ENOUGH_SAMPLES_PER_CLASS * len(self.classes):
             parts = [self._to_calibrate(uncertain, rule, trusted, pooled, routes)]
         else:
@@ -88,7 +94,8 @@ class _Fit:
         names = ("center", "window_low", "window_high")
         center, low, high = (self.hyperparameters[name] for name in names)
         logits, codes, certainty = self.logits[samples], self.codes[samples], self.certainty[samples]
-        return fit_response_array(logits, codes, self.classes, certainty, center, low, high)
+        weights = self.sample_weights[samples]
+        return fit_response_array(logits, codes, self.classes, certainty, center, low, high, weights)
 
     def _pool(self, samples: NDArray[np.intp], rule: PoolingRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Predictions (column numbers) and routes (indices into ROUTES) if every class were trusted."""
@@ -120,12 +127,12 @@ class _Fit:
         routes: NDArray[np.int64],
     ) -> _PooledScores:
         """The samples whose pooled prediction is kept, or some of them if they are very many."""
-        logits, codes = self.logits[samples], self.codes[samples]
+        logits, codes, weights = self.logits[samples], self.codes[samples], self.sample_weights[samples]
         kept = np.flatnonzero((routes == POOLED) & trusted[pooled])
         if len(kept) > MAX_SAMPLES_FOR_TEMPERATURE:
             every = -(-len(kept) // MAX_SAMPLES_FOR_TEMPERATURE)
             kept = kept[content_order(logits[kept], codes[kept])[::every]]
-        return _PooledScores(pooled_scores(logits[kept], rule), pooled[kept], codes[kept])
+        return _PooledScores(pooled_scores(logits[kept], rule), pooled[kept], codes[kept], weights[kept])
 
 
 def trusted_classes(
@@ -134,11 +141,15 @@ def trusted_classes(
     codes: NDArray[np.int64],
     n_classes: int,
     min_gain: float,
+    sample_weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.bool_]:
     """The classes that pooling predicts better than softmax, by the uncertain validation samples (m)."""
-    counts = np.bincount(codes, minlength=n_classes)
+    weights = np.ones(len(codes)) if sample_weights is None else sample_weights
+    totals = np.bincount(codes, weights, minlength=n_classes)
     pooled_right, softmax_right = (
-        np.bincount(codes[predictions == codes], minlength=n_classes) for predictions in (pooled, by_softmax)
+        np.bincount(codes, weights * (predictions == codes), minlength=n_classes)
+        for predictions in (pooled, by_softmax)
     )
     # The difference of the shares, rounded once: a gain of exactly ``min_gain`` is never enough.
-    return np.asarray((counts > 0) & ((pooled_right - softmax_right) / np.maximum(counts, 1) > min_gain))
+    gains = (pooled_right - softmax_right) / np.where(totals > 0, totals, 1.0)
+    return np.asarray((totals > 0) & (gains > min_gain))

@@ -64,62 +64,86 @@ def exact_ratio(total, error, count):
 
 
 @compiled
-def exact_mean(logits, samples, first, last):
-    """Mean over ``samples`` of units ``first`` to ``last``."""
+def exact_mean(logits, weights, samples, first, last):
+    """Weighted mean over ``samples`` of units ``first`` to ``last``."""
     sums = np.zeros(last - first)
     errors = np.zeros(last - first)
+    total = 0.0
     for sample in samples:
+        weight = weights[sample]
+        total += weight
         for j in range(last - first):
-            sums[j], error = two_sum(sums[j], logits[sample, first + j])
+            sums[j], error = two_sum(sums[j], weight * logits[sample, first + j])
             errors[j] += error
-    return exact_ratio(sums, errors, float(samples.shape[0]))
+    return exact_ratio(sums, errors, total)
 
 
 @compiled
-def squares_beside(logits, samples, center, first, last):
-    """Sum of squared deviations from ``center`` and number of samples, below it [0] and above it [1], for each unit."""
+def squares_beside(logits, weights, samples, center, first, last):
+    """Weighted squares of deviations from ``center``, summed, and weights: below it [0] and above it [1], by unit."""
     sums = np.zeros((2, last - first))
     errors = np.zeros((2, last - first))
-    counts = np.zeros((2, last - first))
+    totals = np.zeros((2, last - first))
     for sample in samples:
+        weight = weights[sample]
         for j in range(last - first):
             gap = logits[sample, first + j] - center[j]
-            square = gap * gap
+            square = weight * (gap * gap)
             sums[0, j], error = two_sum(sums[0, j], square if gap < 0.0 else 0.0)
             errors[0, j] += error
             sums[1, j], error = two_sum(sums[1, j], square if gap > 0.0 else 0.0)
             errors[1, j] += error
-            counts[0, j] += gap < 0.0
-            counts[1, j] += gap > 0.0
-    return sums + errors, counts
+            totals[0, j] += weight if gap < 0.0 else 0.0
+            totals[1, j] += weight if gap > 0.0 else 0.0
+    return sums + errors, totals
 
 
 @compiled
-def medians(logits, samples):
-    """Median over ``samples`` for each unit."""
+def medians(logits, weights, samples):
+    """Weighted median over ``samples`` for each unit."""
     center = np.empty(logits.shape[1])
     column = np.empty(samples.shape[0])
+    own = weights[samples]
+    alike = own.min() == own.max()
     for j in range(logits.shape[1]):
         for n in range(samples.shape[0]):
             column[n] = logits[samples[n], j]
-        center[j] = np.median(column)
+        center[j] = np.median(column) if alike else weighted_median(column, own)
     return center
 
 
 @compiled
-def fit_classes(logits, samples, offsets, median, first, last, center, left, right):
-    """Center and spreads of classes ``first`` to ``last``; class i owns ``samples[offsets[i]:offsets[i + 1]]``."""
+def weighted_median(values, weights):
+    """The value with half of the weight on either side; the mean of two, if half of it lies between them."""
+    order = np.argsort(values)
+    half = 0.5 * weights.sum()
+    below = 0.0
+    for n in range(order.shape[0]):
+        below += weights[order[n]]
+        if below > half:
+            return values[order[n]]
+        if below == half:
+            return 0.5 * (values[order[n]] + values[order[n + 1]])
+    return np.nan
+
+
+@compiled
+def fit_classes(logits, weights, samples, offsets, median, first, last, center, left, right):
+    """Center and spreads of classes ``first`` to ``last``; class i owns ``samples[offsets[i]:offsets[i + 1]]``.
+
+    Sums of the weights must be exact; see :func:`~aftermax.sph._weights.weights_within_classes`.
+    """
     for i in range(first, last):
         own = samples[offsets[i] : offsets[i + 1]]
         if own.shape[0] == 0:
             center[i] = left[i] = right[i] = np.nan
             continue
-        center[i] = medians(logits, own) if median else exact_mean(logits, own, 0, logits.shape[1])
-        squares, beside = squares_beside(logits, own, center[i], 0, logits.shape[1])
+        center[i] = medians(logits, weights, own) if median else exact_mean(logits, weights, own, 0, logits.shape[1])
+        squares, beside = squares_beside(logits, weights, own, center[i], 0, logits.shape[1])
         for j in range(logits.shape[1]):
             # A side without samples takes the other side's spread; with neither, both are zero.
-            left[i, j] = math.sqrt(squares[0, j] / max(beside[0, j], 1.0))
-            right[i, j] = math.sqrt(squares[1, j] / max(beside[1, j], 1.0))
+            left[i, j] = math.sqrt(squares[0, j] / beside[0, j]) if beside[0, j] > 0.0 else 0.0
+            right[i, j] = math.sqrt(squares[1, j] / beside[1, j]) if beside[1, j] > 0.0 else 0.0
             if beside[0, j] == 0.0:
                 left[i, j] = right[i, j]
             if beside[1, j] == 0.0:
@@ -127,9 +151,10 @@ def fit_classes(logits, samples, offsets, median, first, last, center, left, rig
 
 
 @compiled
-def unit_deviations(logits, samples, first, last, out):
-    """Standard deviation (ddof 0) over ``samples`` of units ``first`` to ``last``."""
-    squares, _ = squares_beside(logits, samples, exact_mean(logits, samples, first, last), first, last)
+def unit_deviations(logits, first, last, out):
+    """Standard deviation (ddof 0) over all samples of units ``first`` to ``last``."""
+    samples, ones = np.arange(logits.shape[0]), np.ones(logits.shape[0])
+    squares, _ = squares_beside(logits, ones, samples, exact_mean(logits, ones, samples, first, last), first, last)
     out[first:last] = np.sqrt((squares[0] + squares[1]) / samples.shape[0])
 
 

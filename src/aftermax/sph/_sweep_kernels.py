@@ -16,16 +16,19 @@ from aftermax.sph._sweep_scores import (
     too_close,
 )
 
-SAME, WIN, LOSS = 0, 1, 2  # of a pooled sample: as right as softmax, right where it is wrong, the reverse
+# Of a pooled sample: as right as softmax, right where it is wrong, the reverse. With weights, there is a fourth sum, of
+# the squared weights of wins and losses.
+SAME, WIN, LOSS, SQUARES = 0, 1, 2, 3
 LANES = 16  # sets of weights are compared side by side, and loops of odd lengths are several times slower
 
 
 @compiled
-def tally_predictions(logits, codes, softmax, bins, rules, net_wins, outcomes):
+def tally_predictions(logits, codes, softmax, weights, bins, rules, net_wins, outcomes):
     """Predict every sample under every pooling rule, and count. A tally without bins is left out.
 
     ``net_wins[bin, p, v, class, a]`` are wins less losses by true class, ``outcomes[bin, p, v, class, a, outcome]``
-    samples by predicted class. Samples without a prediction are not counted.
+    samples by predicted class. Samples without a prediction are not counted. Each counts as much as its weight, which
+    is an integer if tallies are.
     """
     n_classes, n_powers, n_sets = logits.shape[1], rules.powers.shape[0], rules.weights.shape[0]
     lanes = -(-n_sets // LANES) * LANES
@@ -55,9 +58,9 @@ def tally_predictions(logits, codes, softmax, bins, rules, net_wins, outcomes):
                 predictions = vetoed
             for p in range(n_powers):
                 if net_wins.shape[0] > 0:
-                    add_net_wins(predictions[p], codes[n], softmax[n], net_wins[bins[n], p, v, codes[n]])
+                    add_net_wins(predictions[p], codes[n], softmax[n], weights[n], net_wins[bins[n], p, v, codes[n]])
                 if outcomes.shape[0] > 0:
-                    count_outcomes(predictions[p], codes[n], softmax[n], outcomes[bins[n], p, v])
+                    count_outcomes(predictions[p], codes[n], softmax[n], weights[n], outcomes[bins[n], p, v])
 
 
 # ---- the predictions of one sample -----------------------------------------------------------------------------------
@@ -118,28 +121,30 @@ def list_unvetoed(rules, v, flags, s, classes):
 
 
 @compiled
-def add_net_wins(predictions, code, softmax, net_wins):
-    """Add a win (1) or a loss (-1) for every set of weights with a prediction."""
+def add_net_wins(predictions, code, softmax, weight, net_wins):
+    """Add a win (+) or a loss (-) for every set of weights with a prediction."""
     for a in range(net_wins.shape[0]):
-        net_wins[a] += (predictions[a] == code) - (softmax == code) if predictions[a] >= 0 else 0
+        net_wins[a] += weight * ((predictions[a] == code) - (softmax == code)) if predictions[a] >= 0 else 0
 
 
 @compiled
-def count_outcomes(predictions, code, softmax, outcomes):
+def count_outcomes(predictions, code, softmax, weight, outcomes):
     """Count the outcome for the predicted class of every set of weights with a prediction."""
     for a in range(outcomes.shape[1]):
         if predictions[a] >= 0:
             right = predictions[a] == code
             outcome = SAME if right == (softmax == code) else WIN if right else LOSS
-            outcomes[predictions[a], a, outcome] += 1
+            outcomes[predictions[a], a, outcome] += weight
+            if outcomes.shape[2] > SQUARES and outcome != SAME:
+                outcomes[predictions[a], a, SQUARES] += weight * weight
 
 
 @compiled
 def sum_trusted(net_wins, outcomes, uncertain, min_gains, out):
     """Of every rule, gate and ``min_gain``: wins, losses and pooled samples of the trusted classes, and their number.
 
-    The tallies are summed up to each gate, with p and v as one axis; ``uncertain`` is the number of samples of each
-    class below each gate, and ``out`` is 4 x gate x p and v x a x gain.
+    The tallies are summed up to each gate, with p and v as one axis; ``uncertain`` is the number, or the weight, of the
+    samples of each class below each gate, and ``out`` is 4 x gate x p and v x a x gain; 5, with the sum of squares.
     """
     for gate in range(net_wins.shape[0]):
         for pv in range(net_wins.shape[1]):
@@ -157,3 +162,5 @@ def sum_trusted(net_wins, outcomes, uncertain, min_gains, out):
                             out[1, gate, pv, a, g] += losses
                             out[2, gate, pv, a, g] += same + wins + losses
                             out[3, gate, pv, a, g] += 1
+                            if out.shape[0] > 4:
+                                out[4, gate, pv, a, g] += counts[SQUARES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
@@ -11,11 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._utils.comparison import Comparison
-from aftermax._utils.folds import content_order, group_folds, keyed_folds, sample_keys, stratified_folds
+from aftermax._utils.folds import (
+    Split,
+    content_order,
+    group_folds,
+    keyed_folds,
+    sample_keys,
+    splits_of,
+    stratified_folds,
+)
+from aftermax._utils.groups import numbered_by_appearance
 from aftermax._utils.labelled_samples import LabelledSamples
-from aftermax._utils.paired_tests import relative_gain
+from aftermax._utils.splits import splits_among
 from aftermax.sph._fit import fit_sph
-from aftermax.sph._sweep_counts import SweepSamples
+from aftermax.sph._sweep_counts import SQUARES, SweepSamples
 from aftermax.sph.fitted import FittedSPH
 from aftermax.sph.grid import DEFAULTS, Block, departures, grid_columns
 from aftermax.sph.hyperparameters import HYPERPARAMETERS
@@ -31,7 +41,8 @@ class Choice:
     head: FittedSPH  # fitted on all samples; with certainty 0, so softmax, if the gain is not significant
     fell_back: bool
     comparison: Comparison  # of the out-of-fold predictions with softmax's
-    out_of_fold: NDArray[np.int64]  # predictions by hyperparameters that were chosen without the sample
+    out_of_fold: NDArray[np.int64]  # by hyperparameters chosen without the sample; softmax's if it was never held out
+    held_out: NDArray[np.bool_]  # which samples were held out
     cv_results: Columns
     best_index: int
 
@@ -47,36 +58,48 @@ def choose_sph(
     n_jobs: int | None,
     progress: bool | None,
     groups: NDArray[np.int64] | None = None,
+    weights: NDArray[np.float64] | None = None,
+    splits: Sequence[Split] | None = None,
 ) -> Choice:
-    """Choose among the combinations of a grid, of which the last must be softmax."""
+    """Choose among the combinations of a grid, of which the last must be softmax.
+
+    The weights, if there are any, are those of :func:`~aftermax.sph._weights.positive_weights`. The ``splits`` are the
+    outer ones, of the proof; if None, they are drawn.
+    """
     order = content_order(samples.logits, samples.codes)  # so that the order of the samples has no effect
-    ordered = SweepSamples.of(samples.logits[order], samples.codes[order])
+    ordered = SweepSamples.of(samples.logits, samples.codes, weights).take(order)
     columns = grid_columns(blocks)
     columns["departures"] = departures(columns)
-    together = None if groups is None else groups[order]
-    outer = _outer_folds(ordered, together, cv, rng)
-    counts = _cross_validated_counts(ordered, together, outer, blocks, cv, n_repeats, rng, n_jobs, progress)
-    *for_folds, for_all = (columns | part for part in counts)
+    together = None if groups is None else numbered_by_appearance(groups[order])  # names have no effect either
+    if splits is None:
+        outer = splits_of(_outer_folds(ordered, together, cv, rng))
+    else:
+        outer = splits_among(splits, order, len(order))
+    parts = [*(train for train, _ in outer), np.arange(len(order))]
+    inner = [_inner_splits(ordered.codes, together, part, cv, n_repeats, rng) for part in parts]
+    counts = _cross_validated_counts(ordered, inner, blocks, n_jobs, progress)
+    *for_folds, for_all = (columns | {name: sums / n_repeats for name, sums in part.items()} for part in counts)
 
-    predictions = _out_of_fold(ordered, samples.classes, outer, for_folds)
-    before, after = ordered.softmax == ordered.codes, predictions == ordered.codes
-    comparison = Comparison.of(before, after, groups=together)
-
-    best_index = choose(for_all, len(after))
+    predictions, held_out = _out_of_fold(ordered, samples.classes, outer, for_folds)
+    comparison = _comparison(ordered, predictions, held_out, together)
+    best_index = choose(for_all, len(order))
     chosen = _hyperparameters(for_all, best_index)
     fell_back = comparison.p_value >= alpha or comparison.gain <= 0 or chosen["certainty"] == 0
     if fell_back:
         chosen = DEFAULTS | {"certainty": 0.0}
-    out_of_fold = np.empty(len(order), dtype=np.int64)
-    out_of_fold[order] = predictions
+    back = np.argsort(order)
     return Choice(
-        head=fit_sph(*samples, chosen),
+        head=fit_sph(*samples, chosen, weights),
         fell_back=fell_back,
         comparison=comparison,
-        out_of_fold=out_of_fold,
-        cv_results=_results(for_all, int(np.count_nonzero(~before)), len(after)),
+        out_of_fold=predictions[back],
+        held_out=held_out[back],
+        cv_results=_results(for_all, ordered),
         best_index=best_index,
     )
+
+
+# ---- folds -----------------------------------------------------------------------------------------------------------
 
 
 def _outer_folds(
@@ -88,72 +111,106 @@ def _outer_folds(
     return keyed_folds(sample_keys(samples.logits), cv, int(rng.integers(2**63)))
 
 
-def _inner_folds(
-    codes: NDArray[np.int64], groups: NDArray[np.int64] | None, cv: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """The folds of the choice."""
-    if groups is None:
-        return stratified_folds(codes, cv, rng)
-    return group_folds(np.unique(groups, return_inverse=True)[1], cv, rng)
+def _inner_splits(
+    codes: NDArray[np.int64],
+    groups: NDArray[np.int64] | None,
+    part: NDArray[np.intp],
+    cv: int,
+    n_repeats: int,
+    rng: np.random.Generator,
+) -> list[Split]:
+    """The splits of the choice, on some of the samples. If all of these are of one group, it is divided."""
+    some = None if groups is None else numbered_by_appearance(groups[part])
+    out: list[Split] = []
+    for _ in range(n_repeats):
+        if some is None or some.max() == 0:
+            folds = stratified_folds(codes[part], cv, rng)
+        else:
+            folds = group_folds(some, cv, rng)
+        out += [(part[train], part[test]) for train, test in splits_of(folds)]
+    return out
+
+
+# ---- the table and its proof -----------------------------------------------------------------------------------------
 
 
 def _cross_validated_counts(
     samples: SweepSamples,
-    groups: NDArray[np.int64] | None,
-    outer: NDArray[np.int64],
+    inner: list[list[Split]],
     blocks: list[Block],
-    cv: int,
-    n_repeats: int,
-    rng: np.random.Generator,
     n_jobs: int | None,
     progress: bool | None,
 ) -> list[Columns]:
-    """Wins and losses of every combination by cross-validation: without each of the outer folds, and on all samples."""
-    parts = [np.flatnonzero(outer != fold) for fold in np.unique(outer)] + [np.arange(len(outer))]
-    of_parts = [(samples.codes[part], None if groups is None else groups[part]) for part in parts]
-    inner = [[_inner_folds(*of_part, cv, rng) for _ in range(n_repeats)] for of_part in of_parts]
-    numbers = [sum(len(np.unique(folds)) for folds in repeats) for repeats in inner]
-    splits = (
-        (samples.take(part[folds != fold]), samples.take(part[folds == fold]))
-        for part, repeats in zip(parts, inner, strict=True)
-        for folds in repeats
-        for fold in np.unique(folds)
-    )
-    n_classes = samples.logits.shape[1]
-    counts = sweep_splits(splits, sum(numbers), n_classes, blocks, n_jobs, progress, "choosing hyperparameters")
-    totals = [reduce(np.add, islice(counts, number)) / n_repeats for number in numbers]
-    return [{"wins": wins, "losses": losses} for wins, losses, *_ in totals]
+    """Wins and losses of every combination, summed over the splits of each list."""
+    pairs = ((samples.take(train), samples.take(test)) for splits in inner for train, test in splits)
+    n_classes, number = samples.logits.shape[1], sum(map(len, inner))
+    counts = sweep_splits(pairs, number, n_classes, blocks, n_jobs, progress, "choosing hyperparameters")
+    totals = [reduce(np.add, islice(counts, len(splits))) for splits in inner]
+    return [
+        {"wins": some[0], "losses": some[1]} | ({} if samples.weights is None else {"squares": some[SQUARES]})
+        for some in totals
+    ]
+
+
+def _fit(
+    samples: SweepSamples, classes: NDArray[Any], part: NDArray[np.intp], hyperparameters: dict[str, Any]
+) -> FittedSPH:
+    weights = None if samples.weights is None else samples.weights[part]
+    return fit_sph(samples.logits[part], samples.codes[part], classes, hyperparameters, weights)
 
 
 def _out_of_fold(
-    samples: SweepSamples, classes: NDArray[Any], outer: NDArray[np.int64], tables: list[Columns]
-) -> NDArray[np.int64]:
-    """Each outer fold, predicted by hyperparameters that were chosen, and a head that was fitted, without it."""
-    predictions = np.empty(len(outer), dtype=np.int64)
-    for fold, table in zip(np.unique(outer), tables, strict=True):
-        held_out, others = outer == fold, outer != fold
-        chosen = choose(table, int(np.count_nonzero(others)))
-        head = fit_sph(samples.logits[others], samples.codes[others], classes, _hyperparameters(table, chosen))
-        predictions[held_out] = head.predict([samples.logits[held_out]])
-    return predictions
+    samples: SweepSamples, classes: NDArray[Any], outer: list[Split], tables: list[Columns]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Each outer fold, predicted by hyperparameters that were chosen, and a head that was fitted, without it.
+
+    A sample that is held out several times has the class with the largest mean probability.
+    """
+    times = np.bincount(np.concatenate([test for _, test in outer]), minlength=len(samples.codes))
+    predictions = samples.softmax.copy()
+    probabilities = np.zeros(samples.logits.shape) if times.max() > 1 else None
+    for (train, test), table in zip(outer, tables, strict=True):
+        head = _fit(samples, classes, train, _hyperparameters(table, choose(table, len(train))))
+        predictions[test] = head.predict([samples.logits[test]])
+        if probabilities is not None:
+            probabilities[test] += head.predict_proba([samples.logits[test]])
+    if probabilities is not None:
+        predictions = np.where(times > 1, probabilities.argmax(axis=1), predictions)
+    return predictions, times > 0
+
+
+def _comparison(
+    samples: SweepSamples,
+    predictions: NDArray[np.int64],
+    held_out: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None,
+) -> Comparison:
+    some = samples.take(held_out)
+    together = None if groups is None else numbered_by_appearance(groups[held_out])
+    return Comparison.of(some.softmax == some.codes, predictions[held_out] == some.codes, some.weights, together)
 
 
 def _hyperparameters(table: Columns, index: int) -> dict[str, Any]:
     return {name: table[name][index].item() for name in HYPERPARAMETERS}
 
 
-def _results(table: Columns, errors: int, n_samples: int) -> Columns:
-    _, standard_error = net_wins(table, n_samples)
-    return table | {
-        "gain": relative_gain(table["wins"], table["losses"], errors),
-        "standard_error": standard_error / max(errors, 1),
-    }
+def _results(table: Columns, samples: SweepSamples) -> Columns:
+    """The table with gains. Wins and losses are scaled so that the mean weight is 1."""
+    weights = np.ones(len(samples.codes)) if samples.weights is None else samples.weights
+    errors = float(weights[samples.softmax != samples.codes].sum()) or float(weights.mean())
+    net, standard_error = net_wins(table, len(weights))
+    scaled = {name: table[name] / weights.mean() for name in ("wins", "losses")}
+    shown = {name: column for name, column in table.items() if name != "squares"}
+    return shown | scaled | {"gain": net / errors, "standard_error": standard_error / errors}
 
 
 def net_wins(table: Columns, n_samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Wins less losses of each combination on so many samples, and their standard error."""
-    net, changed = table["wins"] - table["losses"], table["wins"] + table["losses"]
-    return net, np.sqrt(changed - net**2 / n_samples)
+    """Wins less losses of each combination on so many samples, and their standard error.
+
+    If samples have weights, the table has the sum of their squares over wins and losses.
+    """
+    net, squares = table["wins"] - table["losses"], table.get("squares", table["wins"] + table["losses"])
+    return net, np.sqrt(np.maximum(squares - net**2 / n_samples, 0.0))
 
 
 def choose(table: Columns, n_samples: int) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._heads.estimator import HeadEstimator
+from aftermax._utils.class_weight import total_weights
 from aftermax.sph._fit import fit_sph
+from aftermax.sph._weights import positive_weights
 from aftermax.sph.fitted import FittedSPH
 from aftermax.sph.hyperparameters import HYPERPARAMETERS, check_hyperparameters
 from aftermax.sph.response_array import ResponseArray
@@ -47,6 +49,10 @@ class SPHClassifier(HeadEstimator):
         Pooling must beat softmax on a class by more than this share of its samples to be trusted (a_1). In [-1, 1].
     distance_power : float, default=2.0
         Exponent of the weighted distances (m_2).
+    class_weight : "balanced" or dict, default=None
+        Weights of the classes, as in scikit-learn. The response array and the trusted classes look at one class at a
+        time, so weights of classes change neither them nor any prediction: only the temperature of the probabilities.
+        In :class:`~aftermax.SPHClassifierCV`, which chooses the hyperparameters, they change the choice.
     classes : array-like of shape (K,), default=None
         The class of each column of the logits, in order. Needed when the validation samples, or those of a fold in a
         cross-validation, lack a class, or when the columns are not in sorted order. If None: a data frame's column
@@ -72,6 +78,9 @@ class SPHClassifier(HeadEstimator):
         out-of-fold where there are fewer than 200 for each class.
     fitted_head_ : FittedSPH
         All of the above as one frozen value, which predicts.
+    reference_ : Reference or None
+        Means and spreads of the logits and of softmax's certainty, by which :func:`~aftermax.check` notices drift;
+        None in a head from an older file.
     n_features_in_ : int
         K; 1 if fitted on one logit for each sample, which has two classes.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -91,7 +100,8 @@ class SPHClassifier(HeadEstimator):
     - A side of a distribution without samples takes the other side's spread; no spread is below 1e-6 times the unit's
       standard deviation over all samples (1e-6 if that is zero).
     - A class without samples is never predicted by pooling, and no other class is compared with it.
-    - Everything is computed in float64. Sums over samples are compensated, so their order has no effect.
+    - Everything is computed in float64. Sums over samples are compensated, so their order has no effect. Sample
+      weights, which the paper does not have, are rounded to a billionth of the largest for the same reason.
 
     References
     ----------
@@ -125,6 +135,7 @@ class SPHClassifier(HeadEstimator):
         veto_count: int = 1,
         min_gain: float = 0.0,
         distance_power: float = 2.0,
+        class_weight: Literal["balanced"] | dict[Any, float] | None = None,
         classes: ArrayLike | None = None,
     ) -> None:
         self.certainty = certainty
@@ -137,9 +148,10 @@ class SPHClassifier(HeadEstimator):
         self.veto_count = veto_count
         self.min_gain = min_gain
         self.distance_power = distance_power
+        self.class_weight = class_weight
         self.classes = classes
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> SPHClassifier:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SPHClassifier:
         """Fit the response array, the weights, the trusted classes and the temperature on a validation set.
 
         Parameters
@@ -149,11 +161,16 @@ class SPHClassifier(HeadEstimator):
             belongs to class j. One logit for each sample, of a binary model, is the log-odds of the second class.
         y : array-like of shape (n_samples,)
             The true classes, integers or strings.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight of each sample: centers, spreads, the shares that decide which classes are trusted, and the log
+            loss of the temperature are weighted. A sample of weight 0 is left out. Only ratios matter.
         """
         self.__dict__.pop("fitted_head_", None)  # not fitted until fit has succeeded
         hyperparameters = {name: getattr(self, name) for name in HYPERPARAMETERS}
         check_hyperparameters(hyperparameters)
-        self.fitted_head_: FittedSPH = fit_sph(*self._checked(X, y), hyperparameters)
+        logits, codes, classes = self._checked(X, y)
+        some, weights = positive_weights(total_weights(sample_weight, self.class_weight, codes, classes))
+        self.fitted_head_: FittedSPH = fit_sph(logits[some], codes[some], classes, hyperparameters, weights)
         return self
 
     def route(self, X: ArrayLike) -> NDArray[np.str_]:

@@ -27,7 +27,12 @@ def score_probabilities(
     return normalised_exp(exponents)
 
 
-def fit_temperature(scores: NDArray[np.float64], predictions: NDArray[np.int64], codes: NDArray[np.int64]) -> float:
+def fit_temperature(
+    scores: NDArray[np.float64],
+    predictions: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    sample_weights: NDArray[np.float64] | None = None,
+) -> float:
     """The temperature with the least log loss of ``codes``, the true classes, under :func:`score_probabilities`.
 
     The targets are smoothed as in Platt scaling: 1 / (n + 2) of the probability is spread evenly over the classes, so
@@ -36,6 +41,7 @@ def fit_temperature(scores: NDArray[np.float64], predictions: NDArray[np.int64],
     """
     scored = np.isfinite(scores[np.arange(len(codes)), codes])
     beyond, codes = _beyond_prediction(scores, predictions)[scored], codes[scored]
+    shares = np.ones(len(codes)) if sample_weights is None else sample_weights[scored]
     nearest = np.partition(beyond, 1, axis=1)[:, 1] if len(codes) else np.empty(0)
     nearest = nearest[np.isfinite(nearest) & (nearest > 0)]
     if len(nearest) == 0:
@@ -52,7 +58,7 @@ def fit_temperature(scores: NDArray[np.float64], predictions: NDArray[np.int64],
             exponents = np.maximum(beyond * -np.exp(-log_temperature), MIN_EXPONENT)
         weights = possible * np.exp(exponents)
         expected = np.einsum("nk,nk->n", weights, beyond) / weights.sum(axis=1)
-        return float(np.mean(target - expected))
+        return float(np.mean(shares * (target - expected)))
 
     return float(np.exp(_root(slope, float(np.log(np.median(nearest))))))
 

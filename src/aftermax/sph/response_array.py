@@ -12,7 +12,8 @@ from aftermax._utils.labelled_samples import labelled_samples
 from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.threads import over_ranges
-from aftermax._utils.validation import as_logits, compute_ready
+from aftermax._utils.validation import as_logits, as_weights, compute_ready
+from aftermax.sph._weights import positive_weights, weights_within_classes
 from aftermax.sph.hyperparameters import check_center, check_window
 
 UNITS_PER_RANGE = 16
@@ -71,6 +72,7 @@ class ResponseArray:
         window_low: float = 0.0,
         window_high: float = 1.0,
         classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> ResponseArray:
         """Fit a distribution to how each unit responds to each class.
 
@@ -87,11 +89,16 @@ class ResponseArray:
             such samples uses all of its samples.
         classes : array-like of shape (K,), default=None
             The class of each column; see :class:`~aftermax.SPHClassifier`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight of each sample. Only its ratio to those of its own class matters.
         """
         check_center(center)
         check_window(window_low, window_high)
         samples = labelled_samples(logits, labels, classes)
-        return fit_response_array(*samples, softmax_certainty(samples.logits), center, window_low, window_high)
+        some, weights = positive_weights(as_weights(sample_weight, len(samples.codes)))
+        checked, codes = samples.logits[some], samples.codes[some]
+        certainty = softmax_certainty(checked)
+        return fit_response_array(checked, codes, samples.classes, certainty, center, window_low, window_high, weights)
 
     def distances(self, logits: ArrayLike) -> NDArray[np.float64]:
         """M: how many spreads lie between each response and each center, as an array of shape (n_samples, K, K).
@@ -163,17 +170,22 @@ def fit_response_array(
     center: str,
     window_low: float,
     window_high: float,
+    weights: NDArray[np.float64] | None = None,
 ) -> ResponseArray:
-    """As :meth:`ResponseArray.fit`, from input that is checked already, with labels as column numbers."""
+    """As :meth:`ResponseArray.fit`, from input that is checked already, with labels as column numbers.
+
+    The weights, if there are any, are positive.
+    """
     from aftermax.sph import _kernels
 
     n_classes = logits.shape[1]
     samples, counts = _samples_in_window(codes, certainty, n_classes, window_low, window_high)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     middle, left, right = np.empty((3, n_classes, n_classes))
+    relative = np.ones(len(codes)) if weights is None else weights_within_classes(weights, codes, n_classes)
 
     def work(first: int, last: int) -> None:
-        _kernels.fit_classes(logits, samples, offsets, center == "median", first, last, middle, left, right)
+        _kernels.fit_classes(logits, relative, samples, offsets, center == "median", first, last, middle, left, right)
 
     over_ranges(work, n_classes, CLASSES_PER_RANGE)
     floor = _spread_floor(logits)
@@ -205,13 +217,12 @@ def _samples_in_window(
 
 
 def _spread_floor(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The least spread of each unit, so that nothing divides by zero."""
+    """The least spread of each unit, so that nothing divides by zero. Weights have no effect on it."""
     from aftermax.sph import _kernels
 
     deviation = np.empty(logits.shape[1])
-    samples = np.arange(len(logits))
     over_ranges(
-        lambda first, last: _kernels.unit_deviations(logits, samples, first, last, deviation),
+        lambda first, last: _kernels.unit_deviations(logits, first, last, deviation),
         len(deviation),
         UNITS_PER_RANGE,
     )

@@ -151,9 +151,10 @@ def sweep_splits(
     n_jobs: int | None,
     progress: bool | None,
     what: str = "sweep",
-) -> Iterator[NDArray[np.int64]]:
+) -> Iterator[NDArray[Any]]:
     """For each of a ``number`` of splits into fitted and evaluated samples, the counts of all combinations.
 
+    They are those of :func:`~aftermax.sph._sweep_counts.count_combinations`, with a column for each combination.
     Splits are taken only as they are needed: all of them at once may be more than memory holds.
     """
     combinations = sum(math.prod(block_shape(block)) for block in blocks)
@@ -167,14 +168,17 @@ def sweep_splits(
     with Progress(what, number * len(tasks), progress) as bar:
         results = _side_by_side(calls, n_jobs)
         for _ in range(number):
-            counts = np.empty((len(COUNTS), combinations), dtype=np.int64)
+            counts: NDArray[Any] | None = None
             for task in tasks:
-                counts[:, task.indices.ravel()] = next(results).reshape(len(COUNTS), -1)
+                part = next(results)
+                counts = np.empty((len(part), combinations), part.dtype) if counts is None else counts
+                counts[:, task.indices.ravel()] = part.reshape(len(part), -1)
                 bar.step()
+            assert counts is not None  # a grid has at least one combination
             yield counts
 
 
-def _side_by_side(calls: Iterable[list[Any]], n_jobs: int | None) -> Iterator[NDArray[np.int64]]:
+def _side_by_side(calls: Iterable[list[Any]], n_jobs: int | None) -> Iterator[NDArray[Any]]:
     """The results of lists of calls, in order, as they come."""
     try:
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")

@@ -23,7 +23,7 @@ from aftermax._heads.protocol import State
 from aftermax._utils.untrusted import count, fields, flag, one_of, some
 
 FORMAT = "aftermax head"
-VERSION = 2
+VERSION = 3
 
 MAX_BYTES = 2**30
 MAX_BYTES_OF_JSON = 2**24

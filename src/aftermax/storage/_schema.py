@@ -1,25 +1,28 @@
-"""What a head file of format 2 says of an estimator: its parameters, its report, its classes and its fitted head."""
+"""What a head file of format 3 says of an estimator: its parameters, its report, its classes and its fitted head."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._heads.protocol import InputShape, State
-from aftermax._utils.untrusted import Arrays, count, fields, flag, label, number, one_of, some, texts
-from aftermax.auto.candidates import DESCRIPTIONS, Candidate, Candidates
+from aftermax._heads.reference import Reference
+from aftermax._utils.untrusted import Arrays, count, fields, flag, label, one_of, some, texts
 from aftermax.auto.head import AutoHead
 from aftermax.auto.kinds import FITTED_HEADS
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.classifier_cv import SPHClassifierCV
+from aftermax.storage._reports import REPORTS
 
 Head = AutoHead | SPHClassifier | SPHClassifierCV
 ESTIMATORS: dict[str, type[Head]] = {one.__name__: one for one in (AutoHead, SPHClassifier, SPHClassifierCV)}
-FIELDS = {"estimator", "parameters", "classes_are_objects", "feature_names", "features_width", "report", "head"}
+COLUMN_FIELDS = {"classes_are_objects", "feature_names", "features_width"}
+FIELDS = {"estimator", "parameters", "report", "reference", "head"} | COLUMN_FIELDS
+BY_CLASS = ("class_weight", "class_prior")  # parameters that may be dicts with the classes as keys: lists of pairs
 ONE_LOGIT = "one_logit"  # an optional field: whether the head takes one logit, the log-odds of the second class
 AS_FITTED = "as fitted"  # the parameter ``classes``, if it was given
 
@@ -37,6 +40,7 @@ def to_content(head: Head) -> State:
         "features_width": head.features_width_,
         **({ONE_LOGIT: True} if head.n_features_in_ == 1 else {}),
         "report": REPORTS[type(head)].written(head),
+        "reference": None if head.reference_ is None else head.reference_.to_state(),
         "head": {"kind": fitted.kind, **state.values},
     }
     return State(values, {"classes": _plain_classes(head.classes_), **state.arrays})
@@ -57,6 +61,8 @@ def from_content(content: State) -> Head:
         head.feature_names_in_ = texts(described["feature_names"], head.n_features_in_, "feature_names")
     width = described["features_width"]
     head.features_width_ = None if width is None else count(width, "features_width", least=1)
+    reference = described["reference"]
+    head.reference_ = None if reference is None else Reference.from_state(reference, len(classes))
     report = REPORTS[type(head)]
     values = dict(fields(described["head"], None, "the head"))
     kind = one_of(values.pop("kind", None), report.kinds, "the kind of head")
@@ -88,8 +94,13 @@ def _plain_parameters(head: Head) -> dict[str, Any]:
         parameters["classes"] = AS_FITTED
     if isinstance(parameters.get("random_state"), np.random.RandomState):
         parameters["random_state"] = None
-    if isinstance(parameters.get("class_weight"), Mapping):
-        parameters["class_weight"] = [list(pair) for pair in parameters["class_weight"].items()]
+    if not isinstance(parameters.get("cv"), Integral | None):
+        parameters["cv"] = None
+    for name in BY_CLASS:
+        if isinstance(parameters.get(name), Mapping):
+            parameters[name] = [list(pair) for pair in parameters[name].items()]
+    if not isinstance(parameters.get("class_prior"), list | None):
+        parameters["class_prior"] = np.asarray(parameters["class_prior"]).tolist()
     grid = parameters.get("grid")
     if grid is not None:
         parameters["grid"] = _plain_part(grid) if isinstance(grid, Mapping) else list(map(_plain_part, grid))
@@ -112,94 +123,9 @@ def _parameters(described: object, estimator: type[Head], classes: NDArray[Any])
     if parameters.get("classes") is not None:
         one_of(parameters["classes"], {AS_FITTED}, "the parameter classes")
         parameters["classes"] = classes.tolist()
-    if isinstance(parameters.get("class_weight"), list):
-        pairs = [some(pair, 2, "a pair of class_weight") for pair in parameters["class_weight"]]
-        parameters["class_weight"] = {label(name, "class_weight"): value for name, value in pairs}
+    for name in BY_CLASS:
+        given = parameters.get(name)
+        if isinstance(given, list) and not any(isinstance(one, Real) for one in given):
+            pairs = [some(pair, 2, f"a pair of {name}") for pair in given]
+            parameters[name] = {label(key, name): value for key, value in pairs}
     return parameters
-
-
-# ---- reports ---------------------------------------------------------------------------------------------------------
-
-
-class Report(NamedTuple):
-    """How an estimator's attributes about itself are written and read, and which kinds of fitted head it may hold."""
-
-    kinds: tuple[str, ...]
-    written: Callable[[Any], dict[str, Any]]
-    read: Callable[[Any, object], None]
-
-
-def _written_gain(head: Any) -> dict[str, Any]:
-    return {"gain": head.gain_, "gain_interval": head.gain_interval_, "p_value": head.p_value_}
-
-
-def _read_gain(head: Any, named: Mapping[str, Any]) -> None:
-    head.gain_ = number(named["gain"], "gain")
-    head.gain_interval_ = _interval(named["gain_interval"])
-    head.p_value_ = number(named["p_value"], "p_value", 0.0, 1.0)
-
-
-def _interval(described: object) -> tuple[float, float]:
-    low, high = (number(end, "an end of gain_interval") for end in some(described, 2, "gain_interval"))
-    return low, high
-
-
-def _read_sph(head: SPHClassifier, described: object) -> None:
-    fields(described, set(), "the report of SPHClassifier")
-
-
-def _written_cv(head: SPHClassifierCV) -> dict[str, Any]:
-    return _written_gain(head) | {"fell_back": bool(head.fell_back_)}
-
-
-def _read_cv(head: SPHClassifierCV, described: object) -> None:
-    named = fields(described, {"gain", "gain_interval", "p_value", "fell_back"}, "the report of SPHClassifierCV")
-    _read_gain(head, named)
-    head.fell_back_ = flag(named["fell_back"], "fell_back")
-    head.best_params_ = dict(head.fitted_head_.hyperparameters)
-
-
-def _written_auto(head: AutoHead) -> dict[str, Any]:
-    return _written_gain(head) | {
-        "candidates": [asdict(one) for one in head.candidates_.values()],
-        "candidates_are_weighted": head.candidates_.weighted,
-        "weights": dict(head.weights_),
-    }
-
-
-def _read_auto(head: AutoHead, described: object) -> None:
-    names = {"gain", "gain_interval", "p_value", "candidates", "candidates_are_weighted", "weights"}
-    named = fields(described, names, "the report of AutoHead")
-    _read_gain(head, named)
-    head.chosen_ = head.fitted_head_.kind
-    candidates = [_candidate(one) for one in some(named["candidates"], None, "candidates")]
-    weighted = flag(named["candidates_are_weighted"], "candidates_are_weighted")
-    head.candidates_ = Candidates(candidates, head.chosen_, weighted=weighted)
-    if len(head.candidates_) < len(candidates) or not {"softmax", head.chosen_} <= set(head.candidates_):
-        raise ValueError("candidates has some twice, or lacks softmax or the one that is chosen")
-    head.weights_ = {
-        one_of(name, {"logits", *DESCRIPTIONS}, "a name in weights"): number(value, "a weight", 0.0)
-        for name, value in fields(named["weights"], None, "weights").items()
-    }
-
-
-def _candidate(described: object) -> Candidate:
-    names = {"name", "error", "gain", "gain_interval", "wins", "losses", "log_loss", "p_value"}
-    named = fields(described, names, "a candidate")
-    return Candidate(
-        name=one_of(named["name"], {*DESCRIPTIONS, *FITTED_HEADS}, "the name of a candidate"),
-        error=number(named["error"], "error", 0.0, 1.0),
-        gain=number(named["gain"], "gain"),
-        gain_interval=_interval(named["gain_interval"]),
-        wins=count(named["wins"], "wins"),
-        losses=count(named["losses"], "losses"),
-        log_loss=number(named["log_loss"], "log_loss", infinite=True, unknown=True),
-        p_value=number(named["p_value"], "p_value", 0.0, 1.0),
-    )
-
-
-REPORTS: dict[type[Head], Report] = {
-    SPHClassifier: Report(("sph",), lambda head: {}, _read_sph),
-    SPHClassifierCV: Report(("sph",), _written_cv, _read_cv),
-    AutoHead: Report(tuple(FITTED_HEADS), _written_auto, _read_auto),
-}

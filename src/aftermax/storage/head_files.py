@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from aftermax._heads.protocol import State
 from aftermax._utils.files import checked_output_path, write_atomically
 from aftermax._utils.untrusted import fields, one_of, texts
-from aftermax.storage import _format_1
+from aftermax.storage import _format_1, _format_2
 from aftermax.storage._archive import AGAIN, DAMAGE, VERSION, ForeignError, read_archive, write_archive
 from aftermax.storage._schema import ESTIMATORS, Head, from_content, to_content
 
-UPGRADES: dict[int, Callable[[State], State]] = {1: _format_1.upgrade}  # each brings a format to the next one
+# Each brings a format to the next one.
+UPGRADES: dict[int, Callable[[State], State]] = {1: _format_1.upgrade, 2: _format_2.upgrade}
 SCORES = "scores"  # an optional field that the command writes
 
 
@@ -43,7 +44,9 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
     -----
     Everything that predicts and everything that reports on the head is saved. What is not: ``held_out_``, as it is
     about your samples; ``cv_results_`` and ``best_index_`` of SPHClassifierCV, as the table may be a thousand times
-    larger than the head; and a RandomState, which is None in the loaded head.
+    larger than the head; a RandomState, and ``cv`` of AutoHead if it is a splitter or a list of splits, which are None
+    in the loaded head. Of the samples that the head was fitted on, the file holds means, spreads and up to 128 hashes,
+    by which :func:`~aftermax.check` knows them again; no sample can be restored from it.
 
     Examples
     --------

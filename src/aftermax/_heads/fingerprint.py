@@ -1,0 +1,111 @@
+"""The samples that a head was fitted on, remembered by a few hashes: enough to notice that they are passed again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.folds import Keys, row_hashes
+from aftermax._utils.untrusted import count, fields, some
+
+MOST = 128  # hashes that are kept
+FEWEST_FOUND = 3  # of these, before samples are said to be passed again: one may be the same by chance
+NOTABLE = 0.05  # share of samples that were fitted on, above which a comparison proves nothing
+DISTINCT = 0.9  # share of samples with logits of their own; with fewer, as of a small tree, equal logits mean nothing
+MODULUS = 2**63
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Hashes of logits: their sum, which does not depend on their order, and the smallest, which are a random part.
+
+    The smallest hashes are a sketch of the set of samples, by which the overlap with another set is estimated.
+
+    References
+    ----------
+    K. Beyer, P. J. Haas, B. Reinwald, Y. Sismanis, R. Gemulla (2007). On synopses for distinct-value estimation under
+    multiset operations. SIGMOD.
+    """
+
+    n_samples: int
+    total: int
+    smallest: tuple[int, ...]  # none if many samples have the same logits
+
+    @classmethod
+    def of(cls, logits: NDArray[np.float64]) -> Self:
+        """Of these samples."""
+        hashes = _hashes(logits)
+        distinct = np.unique(hashes)
+        kept = distinct[:MOST] if len(distinct) >= DISTINCT * len(hashes) else distinct[:0]
+        return cls(len(hashes), _total(hashes), tuple(kept.tolist()))
+
+    def to_state(self) -> dict[str, Any]:
+        """Plain values, as for JSON."""
+        return {"n_samples": self.n_samples, "total": self.total, "smallest": list(self.smallest)}
+
+    @classmethod
+    def from_state(cls, values: object) -> Self:
+        """From a file that anyone may have written: a ValueError says what is wrong with it."""
+        named = fields(values, {"n_samples", "total", "smallest"}, "the fingerprint")
+        smallest = tuple(count(one, "a hash") for one in some(named["smallest"], None, "the list of hashes"))
+        if len(smallest) > MOST:
+            raise ValueError(f"the list of hashes has {len(smallest)} entries: at most {MOST} are possible")
+        return cls(count(named["n_samples"], "n_samples", least=1), count(named["total"], "total"), smallest)
+
+
+class Overlap:
+    """How many of some samples a head was fitted on. They are added some at a time, in any order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._heads.fingerprint import Fingerprint, Overlap
+    >>> logits = np.random.default_rng(0).normal(size=(1000, 3))
+    >>> overlap = Overlap(Fingerprint.of(logits))
+    >>> overlap.add(logits[500:])
+    >>> round(overlap.share, 1)
+    1.0
+    >>> overlap.add(logits[500:] + 1)
+    >>> round(overlap.share, 1)
+    0.5
+    """
+
+    def __init__(self, fingerprint: Fingerprint) -> None:
+        self._fitted_on = fingerprint
+        self._known = np.array(fingerprint.smallest, dtype=np.uint64)
+        self._found: set[int] = set()
+        self._total = 0
+        self.n_samples = 0
+
+    def add(self, logits: NDArray[Any]) -> None:
+        """Some more samples."""
+        hashes = _hashes(np.asarray(logits, dtype=np.float64))
+        self._found.update(np.intersect1d(hashes, self._known).tolist())
+        self._total = (self._total + _total(hashes)) % MODULUS
+        self.n_samples += len(hashes)
+
+    @property
+    def is_all(self) -> bool:
+        """Whether these are exactly the samples that the head was fitted on."""
+        return (self.n_samples, self._total) == (self._fitted_on.n_samples, self._fitted_on.total)
+
+    @property
+    def share(self) -> float:
+        """The share of these samples that the head was fitted on; an estimate, unless it is 1 because all are."""
+        if self.is_all:
+            return 1.0
+        if len(self._found) < FEWEST_FOUND:
+            return 0.0
+        again = len(self._found) / len(self._known) * self._fitted_on.n_samples
+        return min(1.0, again / self.n_samples)
+
+
+def _hashes(logits: NDArray[np.float64]) -> Keys:
+    return np.asarray(row_hashes(logits) >> np.uint64(1))  # of 63 bits, which fit into any integer
+
+
+def _total(hashes: Keys) -> int:
+    return int(hashes.sum(dtype=np.uint64)) % MODULUS
