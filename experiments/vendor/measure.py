@@ -24,8 +24,7 @@ from experiments.vendor.models import MODELS, Scores, load
 from experiments.vendor.packages import FOLDER
 
 LABELS = (300, 1_000, 4_000)
-DRAWS = {"py3langid": 10}  # of each setting; of the other models, which take longer or are like it, three
-OTHER_DRAWS = 3
+DRAWS = {"py3langid": 10, "lingua": 1, "magika": 2}  # of each setting
 MOST_TEST_SAMPLES = 8_000
 
 
@@ -85,7 +84,7 @@ def tasks(quick: bool = False) -> list[Task]:
         for name, model in MODELS.items()
         for length in model.lengths
         for labels in LABELS
-        if draw < DRAWS.get(name, OTHER_DRAWS)
+        if draw < DRAWS[name]
     ]
 
 
