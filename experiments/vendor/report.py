@@ -95,7 +95,7 @@ def verdict(results: Results) -> str:
 def report(results: Results, made_by: str) -> str:
     """The whole report."""
     return TEMPLATE.read_text().format(
-        quick="" if results.draws == max(DRAWS.values()) else " --quick",
+        quick="" if results.draws >= max(DRAWS.values()) else " --quick",
         draws=results.draws,
         most=f"{MOST_TEST_SAMPLES:,}",
         made_by=made_by,

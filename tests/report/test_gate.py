@@ -31,6 +31,7 @@ def test_the_gate_counts_exactly_the_samples_below_it(case, opened, request):
         )
 
 
+@pytest.mark.filterwarnings("ignore:100% of the samples are identical")
 def test_a_sample_exactly_at_the_gate_is_not_pooled(opened):
     logits = np.array([[3.0, 3.0], [0.0, 0.1], [1.0, 0.0], [-400.0, 400.0]]).repeat(5, axis=0)
     labels = np.array([0, 1, 0, 1]).repeat(5)  # certainties 0.5, 0.525, 0.731 and 1
