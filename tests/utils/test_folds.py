@@ -6,7 +6,6 @@ from scipy.stats import kstest
 
 from aftermax._utils.folds import (
     content_order,
-    covered_once,
     group_folds,
     keyed_folds,
     keyed_uniform,
@@ -17,6 +16,7 @@ from aftermax._utils.folds import (
     stratified_folds,
 )
 from helpers.samples import make_samples
+from helpers.splits import covered_once
 
 
 @pytest.mark.parametrize("folds", [2, 5, 7])

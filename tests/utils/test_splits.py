@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
-from aftermax._utils.folds import covered_once, sample_keys
+from aftermax._utils.folds import sample_keys
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits
 from helpers.samples import make_samples
+from helpers.splits import covered_once
 
 
 @pytest.mark.parametrize("cv", [None, 2, np.int64(5), KFold(3), [([0], [1])], (pair for pair in [([0], [1])])])

@@ -14,10 +14,15 @@ SHARES_TOLERANCE = 0.01  # the shares of the classes may be rounded
 
 
 def total_weights(
-    sample_weight: ArrayLike | None, class_weight: object, codes: NDArray[np.int64], classes: NDArray[Any]
+    sample_weight: ArrayLike | None,
+    class_weight: object,
+    codes: NDArray[np.int64],
+    classes: NDArray[Any],
+    class_prior: object = None,
 ) -> NDArray[np.float64]:
-    """Each sample's weight times that of its class; at least two classes must have some."""
+    """Each sample's weight times those of its class; at least two classes must have some."""
     weights = as_weights(sample_weight, len(codes))
+    weights = weights * weights_by_prior(class_prior, codes, classes, weights)
     weights = weights * weights_by_class(class_weight, codes, classes, weights)
     if len(np.unique(codes[weights > 0])) < 2:
         raise ValueError(

@@ -6,8 +6,6 @@ the values change in their last digits (as between file formats), or if a consta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -111,11 +109,6 @@ def group_folds(groups: NDArray[np.int64], folds: int, rng: np.random.Generator)
 def splits_of(folds: NDArray[np.int64]) -> list[Split]:
     """The samples outside of each fold, and those within."""
     return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
-
-
-def covered_once(splits: Sequence[Split], n_samples: int) -> bool:
-    """Whether each sample is held out exactly once."""
-    return bool((np.bincount(np.concatenate([test for _, test in splits]), minlength=n_samples) == 1).all())
 
 
 # ---- stratified folds ------------------------------------------------------------------------------------------------

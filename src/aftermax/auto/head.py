@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aftermax._heads.estimator import HeadEstimator
 from aftermax._residual.samples import Samples
-from aftermax._utils.class_weight import weights_by_class, weights_by_prior
+from aftermax._utils.class_weight import total_weights
 from aftermax._utils.comparison import promised_gain
 from aftermax._utils.folds import Split, content_order, sample_keys
 from aftermax._utils.groups import as_groups, joined_groups, numbered_by_appearance
@@ -20,7 +20,7 @@ from aftermax._utils.random import generator
 from aftermax._utils.rare_classes import warn_if_rare
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits
 from aftermax._utils.threads import one_blas_thread
-from aftermax._utils.validation import as_features, as_weights, check_number
+from aftermax._utils.validation import as_features, check_number
 from aftermax.auto._selection import Selection, default_folds, default_repeats, select
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
@@ -194,7 +194,7 @@ class AutoHead(HeadEstimator):
         hidden = None if features is None else as_features(features, len(logits))
         self.features_width_ = None if hidden is None else hidden.shape[1]
         together = joined_groups(as_groups(groups, len(logits)), logits, codes, hidden)
-        weights = self._weights(sample_weight, codes)
+        weights = total_weights(sample_weight, self.class_weight, codes, self.classes_, self.class_prior)
         samples = Samples(logits, codes, weights, hidden, sample_keys(logits, together))
         rng = generator(self.random_state)
         fitted_on = _fitted_on(samples, rng)
@@ -217,18 +217,6 @@ class AutoHead(HeadEstimator):
         if self.chosen_ != "softmax":
             warn_if_rare(codes[weights > 0], self.classes_)
         return self
-
-    def _weights(self, sample_weight: ArrayLike | None, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Each sample's weight times those of its class; at least two classes must have some."""
-        weights = as_weights(sample_weight, len(codes))
-        weights = weights * weights_by_prior(self.class_prior, codes, self.classes_, weights)
-        weights = weights * weights_by_class(self.class_weight, codes, self.classes_, weights)
-        if len(np.unique(codes[weights > 0])) < 2:
-            raise ValueError(
-                "All samples with non-zero sample_weight belong to one class: give positive weights to samples of at "
-                "least two classes."
-            )
-        return weights
 
     def _splits(
         self,
