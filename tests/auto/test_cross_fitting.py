@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from aftermax import AutoHead
+from aftermax._residual.capacity import STANDARD
 from aftermax._residual.fitting import fit_corrections, fit_softmax_temperature
 from aftermax._residual.head import compact
 from aftermax._residual.samples import Samples
@@ -38,13 +39,13 @@ def halves():
     samples = Samples(logits, labels, np.ones(120))
     first, second = np.arange(60), np.arange(60, 120)
     splits = [(first, second), (second, first)]
-    once, twice = (cross_fit(samples, some, generator(0), 1, False) for some in (splits, splits[:1]))
+    once, twice = (cross_fit(samples, some, STANDARD, generator(0), 1, False) for some in (splits, splits[:1]))
     return samples, once, twice
 
 
 def test_there_is_a_candidate_for_each_tier_and_trust(halves):
     _, once, _ = halves
-    assert list(once.candidates) == [(tier, trust) for tier, trusts in TRUSTS.items() for trust in trusts]
+    assert list(once.candidates) == [(tier, trust) for tier in once.heads for trust in TRUSTS[tier]]
     assert list(once.heads) == ["biases", "linear", "combination"]
 
 
@@ -74,8 +75,8 @@ def test_samples_that_are_held_out_twice_get_the_mean():
     samples = Samples(logits, labels, np.ones(120))
     held_out, third, others = np.arange(40), np.arange(40, 80), np.arange(80, 120)
     splits = [(third, held_out), (others, held_out)]
-    alone = [cross_fit(samples, [split], generator(0), 1, False) for split in splits]
-    both = cross_fit(samples, splits, generator(0), 1, False)
+    alone = [cross_fit(samples, [split], STANDARD, generator(0), 1, False) for split in splits]
+    both = cross_fit(samples, splits, STANDARD, generator(0), 1, False)
     key = ("biases", 1.0)  # which has no centers, so that no chance is in it
     losses = np.mean([one.candidates[key].losses for one in alone], axis=0)
     np.testing.assert_allclose(both.candidates[key].losses, losses)

@@ -9,13 +9,19 @@ from helpers.auto_heads import CROSS_FIT, gain_on, honest, log_loss, without_cor
 from helpers.samples import make_samples, weak_samples
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_where_softmax_is_right_it_stays(seed):
-    logits, labels = honest(seed=seed)
-    head = AutoHead(cv=2).fit(logits, labels)
-    assert (head.chosen_, head.trust_, head.proven_) == ("softmax", 0.0, False)
-    assert (head.gain_, head.gain_interval_, head.gain_prediction_interval_) == (0.0, (0.0, 0.0), (0.0, 0.0))
-    np.testing.assert_array_equal(head.predict(logits), logits.argmax(axis=1))
+def test_where_softmax_is_right_it_stays():
+    """But for chance: one draw in eight may change a few predictions, and none claims a proof."""
+    kept = 0
+    for seed in range(8):
+        logits, labels = honest(seed=seed)
+        head = AutoHead(cv=2).fit(logits, labels)
+        assert not head.proven_
+        if head.chosen_ == "softmax":
+            kept += 1
+            assert (head.trust_, head.gain_) == (0.0, 0.0)
+            assert head.gain_interval_ == head.gain_prediction_interval_ == (0.0, 0.0)
+            np.testing.assert_array_equal(head.predict(logits), logits.argmax(axis=1))
+    assert kept >= 7
 
 
 def test_the_guard_lets_chance_pass_no_more_often_than_it_says():

@@ -26,6 +26,16 @@ def test_each_tier_has_the_corrections_of_the_one_before_and_more():
         assert heads[other].stacking.biases.any()
 
 
+def test_with_features_there_is_a_combination_without_them():
+    heads = fit_corrections(samples_of(features=np.random.default_rng(5).normal(size=(300, 12))), 0)
+    assert list(heads) == ["biases", "linear", "combination", "combination without features"]
+    names = [one.name for one in heads["combination"].corrections]
+    assert names[5:] == ["gaussian of features", "linear of features"] + ["kernel of features"] * 3
+    assert not heads["combination without features"].stacking.weights[6:].any()
+    assert heads["combination without features"].stacking.weights[1:6].any()
+    assert not heads["linear"].stacking.weights[[6, 8, 9, 10]].any()
+
+
 def test_with_labels_that_say_nothing_softmax_is_what_remains():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(2000, 4))

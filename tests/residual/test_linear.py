@@ -6,7 +6,7 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from aftermax._residual import linear
-from aftermax._residual.linear import PENALTIES, _Regression, out_of_fold_linear
+from aftermax._residual.linear import PENALTIES, _Regressions, out_of_fold_linear
 from aftermax._residual.samples import Samples
 from helpers.samples import make_samples
 
@@ -19,12 +19,17 @@ def tilted(n_samples, seed=1):
     return logits, (odds + rng.gumbel(size=odds.shape)).argmax(axis=1), odds
 
 
+def regressions(projected, codes, logits, n_folds=5):
+    return _Regressions(projected, codes, np.ones(len(codes)), logits, np.arange(len(codes)) % n_folds)
+
+
 def test_it_finds_the_map_that_made_the_labels():
     logits, codes, odds = tilted(6000)
     fitted, _ = out_of_fold_linear(logits / 3, Samples(logits, codes, np.ones(6000)), logits)
-    regression = _Regression(logits / 3, codes, np.ones(6000), logits)
-    regression.solve(1e-5)
-    scores = regression.values[0] * logits + regression.values[1:5] + logits / 3 @ regression.coefficients
+    found = regressions(logits / 3, codes, logits)
+    for penalty in PENALTIES:
+        found.solve(penalty)
+    scores = found.slopes[-1] * logits + found.biases[-1] + logits / 3 @ found.coefficients
     assert np.abs(log_softmax(scores, axis=1) - log_softmax(odds, axis=1)).mean() < 0.15
     assert np.mean((scores.argmax(axis=1)) == odds.argmax(axis=1)) > 0.95
     assert fitted.coefficients.shape == (4, 4)
@@ -33,13 +38,28 @@ def test_it_finds_the_map_that_made_the_labels():
 def test_without_logits_and_with_free_biases_it_is_plain_logistic_regression(monkeypatch):
     monkeypatch.setattr(linear, "BIAS_PENALTY", 0.0)
     logits, codes = make_samples(n_samples=500, n_classes=3)
-    ours = _Regression(logits, codes, np.ones(500), np.zeros_like(logits))
+    ours = regressions(logits, codes, np.zeros_like(logits))
     for penalty in (1e-1, 1e-2, 1e-3):
         for _ in range(10):
             ours.solve(penalty)
-    theirs = LogisticRegression(C=1 / (500 * 1e-3), tol=1e-8, max_iter=1000).fit(logits, codes)
-    scores = logits @ ours.coefficients + ours.values[1:4]
-    np.testing.assert_allclose(np.exp(log_softmax(scores, axis=1)), theirs.predict_proba(logits), atol=0.02)
+    for fold in range(6):  # the last one is on all samples
+        some = np.arange(500) % 5 != fold
+        theirs = LogisticRegression(C=1 / (some.sum() * 1e-3), tol=1e-8, max_iter=1000).fit(logits[some], codes[some])
+        scores = logits @ ours.maps[:, fold] + ours.biases[fold]
+        np.testing.assert_allclose(np.exp(log_softmax(scores, axis=1)), theirs.predict_proba(logits), atol=0.02)
+
+
+def test_held_out_scores_and_losses_are_those_of_the_regression_without_the_fold():
+    logits, codes, _ = tilted(200)
+    found = regressions(logits, codes, logits)
+    found.solve(1e-2)
+    scores, loss = found.held_out()
+    total = 0.0
+    for sample, fold in enumerate(np.arange(200) % 5):
+        np.testing.assert_allclose(scores[sample], logits[sample] @ found.maps[:, fold], atol=1e-5)
+        stacked = found.slopes[fold] * logits[sample] + found.biases[fold] + scores[sample]
+        total -= log_softmax(stacked)[codes[sample]]
+    assert loss == pytest.approx(total, rel=1e-5)
 
 
 def test_where_softmax_is_right_next_to_nothing_is_added():
@@ -51,19 +71,20 @@ def test_where_softmax_is_right_next_to_nothing_is_added():
     assert np.abs(logits / 4 @ fitted.coefficients).mean() < 0.15
 
 
-def test_out_of_fold_scores_are_those_of_a_fit_without_the_sample():
+def test_out_of_fold_scores_hardly_depend_on_the_samples_own_label():
+    """All regressions are solved side by side, to a tolerance; the label has no influence but through that."""
     logits, codes, _ = tilted(100)
-    samples = Samples(logits, codes, np.ones(100))
-    before, folds = out_of_fold_linear(logits, samples, logits)[1], samples.inner_folds()
-    changed = codes.copy()
-    changed[7] = (codes[7] + 1) % 4
-    path = _Regression(*(values[folds != folds[7]] for values in (logits, changed, np.ones(100), logits)))
-    for penalty in PENALTIES:
-        path.solve(penalty)
-        if np.allclose(before[7], logits[7] @ path.coefficients, atol=1e-12):
-            break
-    else:
-        pytest.fail("no fit without the sample's fold gives the sample's out-of-fold scores")
+    folds = np.arange(100) % 5
+    own = []
+    for label in (codes[7], (codes[7] + 1) % 4):
+        changed = codes.copy()
+        changed[7] = label
+        found = _Regressions(logits, changed, np.ones(100), logits, folds)
+        for _ in range(5):
+            found.solve(1e-2)
+        own.append(found.held_out()[0])
+    np.testing.assert_allclose(own[0][folds == 2], own[1][folds == 2], atol=0.02)
+    assert np.abs(own[0][folds != 2] - own[1][folds != 2]).max() > 0.05
 
 
 def test_of_many_samples_some_are_fitted_on_and_all_are_scored(monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aftermax._residual.projection import clip_below_max, fit_projection, typical_margin
+from aftermax._residual.projection import _principal_components, clip_below_max, fit_projection, typical_margin
 from helpers.samples import make_samples
 
 
@@ -25,8 +25,22 @@ def test_few_or_equal_samples_are_projected_to_finite_values(n_samples):
 
 
 def test_of_many_dimensions_the_principal_ones_are_kept():
-    inputs = np.random.default_rng(0).normal(size=(300, 400))
+    inputs = np.random.default_rng(0).normal(size=(300, 500))
     assert projected_of(inputs).shape == (300, 100)
+    assert fit_projection(1, np.inf, inputs).components.shape == (500, 299)  # features: as many as there can be
+    more = np.random.default_rng(0).normal(size=(600, 500))
+    assert fit_projection(1, np.inf, more).components.shape == (500, 400)
+
+
+@pytest.mark.parametrize("columns", [20, 90])
+def test_fewer_samples_than_columns_have_the_same_components(columns):
+    """From either Gram matrix: the one of the columns, or the one of the samples."""
+    inputs = np.random.default_rng(0).normal(size=(60, columns)) @ np.diag(np.linspace(1, 5, columns))
+    centred = inputs - inputs.mean(axis=0)
+    variances, directions = _principal_components(centred, 10)
+    singular = np.linalg.svd(centred, compute_uv=False)[:10]
+    np.testing.assert_allclose(np.sort(variances)[::-1], np.square(singular) / 60, rtol=1e-8)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(10), atol=1e-8)
 
 
 def test_a_masked_class_is_low_and_not_an_outlier():

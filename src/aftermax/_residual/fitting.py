@@ -8,17 +8,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._residual.capacity import FIRST_CENTERS, STANDARD, Capacity
+from aftermax._residual.discriminant import out_of_fold_discriminant
 from aftermax._residual.gaussian import GaussianCorrection, out_of_fold_gaussian
-from aftermax._residual.kernel_ridge import KernelCorrection, choose_centers, fit_kernels, fit_ridge
+from aftermax._residual.kernel_ridge import KernelCorrection, choose_centers, fit_kernels
 from aftermax._residual.linear import LinearCorrection, out_of_fold_linear
 from aftermax._residual.projection import CLIP_DEPTH, Projection, fit_projection, scale_logits
 from aftermax._residual.samples import TINY, Samples
 from aftermax._residual.stacking import Stacking, fit_stacking
 from aftermax._utils.multinomial import Scores
 
-LOGISTIC_CLASSES = 50  # at most, for a linear map by logistic regression; with more classes it is by least squares
 LOGITS_TO_STACK_ON, SAMPLES_TO_STACK_ON = 1_000_000, 5_000  # whichever are more samples
-TIERS = ("biases", "linear", "combination")  # from the safest to the richest
+WITHOUT_FEATURES = "combination without features"  # one more tier, where there are features
 
 Correction = LinearCorrection | KernelCorrection | GaussianCorrection
 
@@ -47,14 +48,13 @@ class StackedCorrections:
         return {name: float(self.stacking.weights[[one == name for one in names]].sum()) for name in names}
 
 
-def fit_corrections(samples: Samples, salt: int) -> dict[str, StackedCorrections]:
+def fit_corrections(samples: Samples, salt: int, capacity: Capacity = STANDARD) -> dict[str, StackedCorrections]:
     """A stacking without corrections ("biases"), with linear maps only, and with all of them ("combination"), by name.
 
-    The corrections are the same in all of them; a stacking that leaves some out gives them no weight. ``salt``
-    determines the centers of the kernels.
+    With features there is also a combination without them. The corrections are the same in all stackings; one that
+    leaves some out gives them no weight. ``salt`` determines the centers of the kernels.
     """
     scale, logits = scale_logits(samples.logits)
-    chosen = choose_centers(logits, samples.keys, salt)
     most = max(SAMPLES_TO_STACK_ON, LOGITS_TO_STACK_ON // logits.shape[1])
     stacked_on = slice(None, None, -(-len(logits) // most))
     projections, centers = [], []
@@ -64,18 +64,30 @@ def fit_corrections(samples: Samples, salt: int) -> dict[str, StackedCorrections
         clip_depth = np.inf if source else CLIP_DEPTH * scale
         projection = fit_projection(source, clip_depth, values if source else logits * scale)
         projected = projection(samples.inputs)
+        chosen = choose_centers(logits, samples.keys, salt, capacity.centers(source, *logits.shape))
         projections.append(projection)
         centers.append(projected[chosen])
         for name, correction, scores in _fit_each(source, projected, centers[-1], samples, logits, stacked_on):
             corrections.append(NamedCorrection(name, source, correction))
             base_scores.append(scores)
-    names = [one.name for one in corrections]
-    used = dict(zip(TIERS, (set(), {name for name in names if name.startswith("linear")}, set(names)), strict=True))
-    stackings = {name: _stack(base_scores, names, kept, samples, stacked_on) for name, kept in used.items()}
     return {
-        name: StackedCorrections(scale, projections, centers, corrections, stacking)
-        for name, stacking in stackings.items()
+        name: StackedCorrections(
+            scale, projections, centers, corrections, _stack(base_scores, used, samples, stacked_on)
+        )
+        for name, used in _used_by_tier(corrections).items()
     }
+
+
+def _used_by_tier(corrections: list[NamedCorrection]) -> dict[str, list[bool]]:
+    """Which corrections each tier stacks on the logits."""
+    used = {
+        "biases": [False] * len(corrections),
+        "linear": [isinstance(one.correction, LinearCorrection) for one in corrections],
+        "combination": [True] * len(corrections),
+    }
+    if any(one.source for one in corrections):
+        used[WITHOUT_FEATURES] = [one.source == 0 for one in corrections]
+    return used
 
 
 def _fit_each(
@@ -87,27 +99,21 @@ def _fit_each(
     stacked_on: slice,
 ) -> list[tuple[str, Correction, Scores]]:
     """The corrections that are functions of one input, with their names and out-of-fold scores."""
-    n_classes, suffix = logits.shape[1], " of features" if source else ""
+    suffix = " of features" if source else ""
     found: list[tuple[str, Correction, Scores]] = []
-    if not source:
-        gaussian, scores = out_of_fold_gaussian(projected, samples)
-        found.append(("gaussian", gaussian, scores[stacked_on]))
-    if source or n_classes > LOGISTIC_CLASSES:
-        ridge = fit_ridge(projected.__getitem__, np.eye(projected.shape[1]), samples, logits, stacked_on)
-        linear, scores = LinearCorrection(ridge.coefficients, ridge.intercepts), ridge.out_of_fold
-    else:
-        linear, scores = out_of_fold_linear(projected, samples, logits)
-        scores = scores[stacked_on]
-    found.append(("linear" + suffix, linear, scores))
-    kernels = fit_kernels(projected, centers, samples, logits, stacked_on)
+    gaussian, scores = (
+        out_of_fold_discriminant(projected, samples, logits) if source else out_of_fold_gaussian(projected, samples)
+    )
+    found.append(("gaussian" + suffix, gaussian, scores[stacked_on]))
+    linear, scores = out_of_fold_linear(projected, samples, logits)
+    found.append(("linear" + suffix, linear, scores[stacked_on]))
+    kernels = fit_kernels(projected, centers, FIRST_CENTERS[source], samples, logits, stacked_on)
     return found + [("kernel" + suffix, kernel, scores) for kernel, scores in kernels]
 
 
-def _stack(
-    base_scores: list[Scores], names: list[str], used: set[str], samples: Samples, stacked_on: slice
-) -> Stacking:
+def _stack(base_scores: list[Scores], used: list[bool], samples: Samples, stacked_on: slice) -> Stacking:
     """The stacking of the logits and the corrections that are ``used``; the others get weight 0."""
-    kept = [0, *(index for index, name in enumerate(names, start=1) if name in used)]
+    kept = np.flatnonzero([True, *used])
     found, _ = fit_stacking(
         [base_scores[index] for index in kept], samples.codes[stacked_on], samples.weights[stacked_on]
     )

@@ -72,13 +72,17 @@ def fit_gaussian(
     covariances = [pooled] if n_classes > OWN_COVARIANCES else _own_covariances(centred, codes, weights, counts, pooled)
     factors = np.array([np.linalg.inv(np.linalg.cholesky(covariance + ridge)).T for covariance in covariances])
     log_determinants = np.log(np.abs(np.diagonal(factors, axis1=1, axis2=2))).sum(axis=1)
-    with np.errstate(divide="ignore"):
-        log_priors = np.where(counts > 0, np.log(counts / n_samples), -np.inf)
     of_each = np.broadcast_to(factors, (n_classes, dimensions, dimensions))
     whitened_means = np.einsum("kd,kde->ke", means, of_each)
     return GaussianCorrection(
-        whitened_means, factors, log_priors + log_determinants, n_classes / (n_samples + n_classes)
+        whitened_means, factors, log_priors(counts) + log_determinants, n_classes / (n_samples + n_classes)
     )
+
+
+def log_priors(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithms of the classes' shares; minus infinity for a class without samples."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(counts / counts.sum()))
 
 
 def _own_covariances(

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._residual.samples import Samples
-from aftermax._utils.multinomial import Scores, loss_and_gradient, one_hot
-from aftermax._utils.softmax import log_losses
+from aftermax._utils.multinomial import Scores
+from aftermax._utils.softmax import softmax
 
 PENALTIES = tuple(10.0**power for power in range(-1, -6, -1))  # the strongest first
 BIAS_PENALTY = 1.0  # of the squared biases, divided by the number of samples
-ITERATIONS = 30
+ITERATIONS = 15
 MAX_SAMPLES = 10_000
 
 
 class LinearCorrection(NamedTuple):
-    """z @ coefficients + intercepts: log-odds by logistic regression, or probabilities by least squares."""
+    """z @ coefficients + intercepts: log-odds by logistic regression."""
 
     coefficients: NDArray[np.float64]  # (d, K)
     intercepts: NDArray[np.float64]  # (K,)
@@ -29,51 +29,34 @@ def out_of_fold_linear(
 ) -> tuple[LinearCorrection, Scores]:
     """The correction fitted on the samples, and out-of-fold scores of each, by five folds.
 
-    Of more than 10,000 samples it is fitted on a part, and the others are out-of-fold without further ado.
+    The penalty is the last one, from the strongest on, that lowers the out-of-fold log loss. Of more than 10,000
+    samples it is fitted on a part, and the others are out-of-fold without further ado.
     """
     step = -(-len(logits) // MAX_SAMPLES)
     some = slice(None, None, step)
-    fitted, out_of_fold = _cross_validated(
-        projected[some], samples.codes[some], samples.weights[some], logits[some], samples.inner_folds()[some]
-    )
-    everywhere = projected @ fitted.coefficients
-    everywhere[::step] = out_of_fold
-    return fitted, everywhere
+    coefficients, out_of_fold = np.zeros((projected.shape[1], logits.shape[1])), np.zeros(logits[some].shape)
+    folds = np.unique(samples.inner_folds()[some], return_inverse=True)[1]
+    if folds.any():  # else there is no other fold to be scored by
+        regressions = _Regressions(projected[some], samples.codes[some], samples.weights[some], logits[some], folds)
+        least = np.inf
+        for penalty in PENALTIES:
+            regressions.solve(penalty)
+            scores, loss = regressions.held_out()
+            if loss >= least:
+                break
+            coefficients, out_of_fold, least = regressions.coefficients, scores, loss
+    everywhere = projected @ coefficients
+    everywhere[some] = out_of_fold
+    return LinearCorrection(coefficients, np.zeros(logits.shape[1])), everywhere
 
 
-def _cross_validated(
-    projected: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    logits: Scores,
-    folds: NDArray[np.int64],
-) -> tuple[LinearCorrection, Scores]:
-    """With the last penalty, from the strongest on, that lowers the out-of-fold log loss; fits are warm-started."""
-    n_samples, n_classes = logits.shape
-    parts = [folds != fold for fold in np.unique(folds) if (folds != fold).any()]
-    paths = [_Regression(projected[part], codes[part], weights[part], logits[part]) for part in parts]
-    best, least = -1, np.inf
-    out_of_fold = np.zeros((n_samples, n_classes))
-    for number, penalty in enumerate(PENALTIES if paths else ()):
-        scores, loss = np.zeros((n_samples, n_classes)), 0.0
-        for part, path in zip(parts, paths, strict=True):
-            path.solve(penalty)
-            held_out = ~part
-            scores[held_out] = projected[held_out] @ path.coefficients
-            loss += path.loss_of(logits[held_out], scores[held_out], codes[held_out], weights[held_out])
-        if loss >= least:
-            break
-        best, least, out_of_fold = number, loss, scores
-    whole = _Regression(projected, codes, weights, logits)
-    for penalty in PENALTIES[: best + 1]:
-        whole.solve(penalty)
-    return LinearCorrection(whole.coefficients, np.zeros(n_classes)), out_of_fold
+class _Regressions:
+    """Regressions on all samples but those of each fold, and on all samples, solved side by side.
 
-
-class _Regression:
-    """Multinomial logistic regression with an offset: scores = slope * logits + biases + z @ coefficients.
-
-    It minimises the mean log loss + penalty / 2 * |coefficients|^2 + BIAS_PENALTY / n * |biases|^2 by L-BFGS.
+    Each has scores = slope * logits + biases + z @ coefficients, and minimises the mean log loss
+    + penalty / 2 * |coefficients|^2 + BIAS_PENALTY / n * |biases|^2. Their sum is minimised by L-BFGS. Parameters are
+    measured in units of 1 / sqrt(curvature) at the start: z are principal components, so the curvature is nearly
+    diagonal and a few iterations suffice. Scores are computed in single precision, losses summed up in double.
     """
 
     def __init__(
@@ -82,55 +65,93 @@ class _Regression:
         codes: NDArray[np.int64],
         weights: NDArray[np.float64],
         logits: Scores,
+        folds: NDArray[np.int64],
     ) -> None:
-        self.projected, self.logits = projected, logits
-        self.shares = weights / weights.sum()
-        self.targets = one_hot(codes, logits.shape[1])
-        self.values = np.concatenate([[1.0], np.zeros(logits.shape[1] * (1 + projected.shape[1]))])
+        self.codes, self.weights, self.folds = codes, weights, folds
+        self.projected, self.logits = projected.astype(np.float32), logits.astype(np.float32)
+        (n_samples, n_classes), n_folds = logits.shape, folds.max() + 1
+        self.count = n_folds + 1
+        self.shares = np.repeat(weights[:, None], self.count, axis=1)  # the last regression is on all samples
+        self.shares[np.arange(n_samples), folds] = 0.0
+        self.shares /= self.shares.sum(axis=0)
+        probabilities = softmax(logits)
+        curvature = weights @ (probabilities * (1 - probabilities)) / n_samples + 1e-6
+        self.curvatures = (
+            np.square(logits).mean() * curvature.mean() * n_classes + 1e-6,
+            curvature,
+            np.square(projected).mean(axis=0)[:, None] * curvature,
+        )
+        self.slopes = np.ones(self.count)
+        self.biases = np.zeros((self.count, n_classes))
+        self.maps = np.zeros((projected.shape[1], self.count, n_classes))
 
     @property
     def coefficients(self) -> NDArray[np.float64]:
-        """Of the linear map, (d, K)."""
-        return self._unpacked(self.values)[2]
+        """The linear map (d, K) of the regression on all samples."""
+        return self.maps[:, -1].copy()
 
     def solve(self, penalty: float) -> None:
         """Continue from where the last fit ended."""
         from scipy.optimize import minimize
 
-        found = minimize(
-            self._loss,
-            self.values,
-            args=(penalty, BIAS_PENALTY / len(self.targets)),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": ITERATIONS, "ftol": 1e-6, "gtol": 1e-4},
-        )
-        self.values = found.x
+        bias_penalty = BIAS_PENALTY / len(self.logits)
+        of_slope, of_bias, of_map = self.curvatures
+        units = [
+            np.full(self.count, of_slope**-0.5),
+            np.broadcast_to((of_bias + 2 * bias_penalty) ** -0.5, self.biases.shape).ravel(),
+            np.broadcast_to((of_map + penalty)[:, None] ** -0.5, self.maps.shape).ravel(),
+        ]
+        unit = np.concatenate(units)
+        start = np.concatenate([self.slopes, self.biases.ravel(), self.maps.ravel()])
 
-    def loss_of(self, logits: Scores, added: Scores, codes: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
-        """The summed log loss of other samples, of which ``added`` is z @ coefficients."""
-        slope, biases, _ = self._unpacked(self.values)
-        return float(weights @ log_losses(slope * logits + biases + added, codes))
+        def loss(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            total, gradient = self._loss(values * unit, penalty, bias_penalty)
+            return total, gradient * unit
 
-    def _unpacked(self, values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        """Slope, biases and coefficients."""
-        n_classes = self.logits.shape[1]
-        return values[0], values[1 : 1 + n_classes], values[1 + n_classes :].reshape(-1, n_classes)
+        options = {"maxiter": ITERATIONS, "ftol": 1e-6, "gtol": 1e-5}
+        found = minimize(loss, start / unit, jac=True, method="L-BFGS-B", options=options)
+        self.slopes, self.biases, self.maps = self._unpacked(found.x * unit)
+
+    def held_out(self) -> tuple[Scores, float]:
+        """z @ coefficients of the regression without the sample's fold, and the summed log loss with these."""
+        own = np.empty(self.logits.shape)
+        for fold in range(self.count - 1):
+            some = self.folds == fold
+            own[some] = self.projected[some] @ self.maps[:, fold]
+        scores = self.slopes[self.folds, None] * self.logits + self.biases[self.folds] + own
+        scores -= scores.max(axis=1, keepdims=True)
+        losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(own)), self.codes]
+        return own, float(self.weights @ losses)
+
+    def _unpacked(
+        self, values: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Slopes, biases and linear maps of all regressions."""
+        slopes, biases, maps = np.split(values, [self.count, self.count + self.biases.size])
+        return slopes, biases.reshape(self.biases.shape), maps.reshape(self.maps.shape)
 
     def _loss(
         self, values: NDArray[np.float64], penalty: float, bias_penalty: float
     ) -> tuple[float, NDArray[np.float64]]:
-        slope, biases, coefficients = self._unpacked(values)
-        scores = self.projected @ coefficients
-        scores += slope * self.logits
-        scores += biases
-        loss, by_score = loss_and_gradient(scores, self.targets, self.shares)
-        loss += float(penalty / 2 * np.vdot(coefficients, coefficients) + bias_penalty * (biases @ biases))
+        slopes, biases, maps = self._unpacked(values)
+        flat = maps.reshape(len(maps), -1)
+        scores = (self.projected @ flat.astype(np.float32)).reshape(len(self.logits), *biases.shape)
+        scores += slopes.astype(np.float32)[:, None] * self.logits[:, None]
+        scores += biases.astype(np.float32)
+        scores -= scores.max(axis=2, keepdims=True)
+        rows = np.arange(len(scores))
+        agreement = scores[rows, :, self.codes].astype(np.float64)
+        np.exp(scores, out=scores)
+        totals = scores.sum(axis=2, dtype=np.float64)
+        loss = float(np.vdot(self.shares, np.log(totals) - agreement))
+        loss += penalty / 2 * float(np.vdot(maps, maps)) + bias_penalty * float(np.vdot(biases, biases))
+        scores *= (self.shares / totals).astype(np.float32)[:, :, None]
+        scores[rows, :, self.codes] -= self.shares.astype(np.float32)
         gradient = np.concatenate(
             [
-                [np.vdot(by_score, self.logits)],
-                by_score.sum(axis=0) + 2 * bias_penalty * biases,
-                (self.projected.T @ by_score + penalty * coefficients).ravel(),
+                np.einsum("nbk,nk->b", scores, self.logits),
+                (scores.sum(axis=0) + 2 * bias_penalty * biases).ravel(),
+                (self.projected.T @ scores.reshape(len(scores), -1) + penalty * flat).ravel(),
             ]
         )
         return loss, gradient

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from aftermax._residual.samples import TINY
 
-MAX_COMPONENTS = 100
+MAX_COMPONENTS = (100, 400)  # of the logits and of the features
 MASKED = (
     200.0  # times the median lead over the second largest: a logit this far below the largest is a mask, not a response
 )
+SIZES = (1.0, 1.0)
+RANK_TOLERANCE = 1e-10  # of the largest variance: a direction with less than this is none
 CLIP_DEPTH = 10.0  # times the typical margin below the largest: below that, all logits are the same to the corrections
 
 
@@ -27,7 +29,7 @@ class Projection(NamedTuple):
     source: int  # which input: 0 for the logits, 1 for the features
     clip_depth: float  # how far below the largest of a sample logits are clipped; infinite for features
     mean: NDArray[np.float64]  # (d,)
-    components: NDArray[np.float64]  # (d, at most 100)
+    components: NDArray[np.float64]  # (d, at most 100 or 400)
 
     def __call__(self, inputs: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """The samples' half-whitened principal components z."""
@@ -46,15 +48,28 @@ def fit_projection(source: int, clip_depth: float, values: NDArray[np.float64]) 
     n_samples, columns = values.shape
     mean = values.mean(axis=0)
     centred = values - mean
-    covariance = centred.T @ centred / n_samples
+    variances, components = _principal_components(centred, MAX_COMPONENTS[source])
     shrinkage = min(1.0, (columns + 1) / n_samples)
-    added_variance = shrinkage * np.trace(covariance) / columns
-    variances, components = np.linalg.eigh(covariance)
-    variances, components = variances[-MAX_COMPONENTS:], components[:, -MAX_COMPONENTS:]
+    added_variance = shrinkage * np.square(centred).sum() / n_samples / columns
     shrunk = np.maximum((1 - shrinkage) * variances + added_variance, TINY)
     components = components * shrunk**-0.25
     size = np.sqrt(np.mean(np.square(centred @ components).sum(axis=1)))
-    return Projection(source, clip_depth, mean, components / max(size, TINY))
+    return Projection(source, clip_depth, mean, components / max(size, TINY) * SIZES[source])
+
+
+def _principal_components(centred: NDArray[np.float64], most: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Variances and directions of the largest principal components, from the smaller of the two Gram matrices."""
+    n_samples, columns = centred.shape
+    if columns <= n_samples:
+        variances, directions = np.linalg.eigh(centred.T @ centred / n_samples)
+        return variances[-most:], directions[:, -most:]
+    variances, scores = np.linalg.eigh(centred @ centred.T / n_samples)
+    kept = variances > RANK_TOLERANCE * variances[-1]
+    kept[:-most] = False
+    if not kept.any():  # all samples are alike
+        return np.zeros(1), np.eye(columns, 1)
+    variances, directions = variances[kept], centred.T @ scores[:, kept]
+    return variances, directions / np.sqrt(n_samples * variances)
 
 
 def clip_below_max(logits: NDArray[np.float64], depth: float) -> NDArray[np.float64]:

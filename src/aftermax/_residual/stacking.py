@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.multinomial import Scores, loss_and_gradient, one_hot, platt_smoothing, probabilities_and_losses
+from aftermax._residual.samples import TINY
+from aftermax._utils.multinomial import Scores, platt_smoothing
 
 # How strongly the weights are shrunk towards the logits alone: a correction is expected to add about a third of a unit
 # of log-odds. The prior of the biases is estimated from the biases themselves (empirical Bayes), within limits:
@@ -26,6 +27,9 @@ CORRECTION_PRIOR = 3.0
 BIAS_PRIOR = 1.0
 BIAS_PRIORS = (0.5, 200.0)
 ROUNDS = 3  # of fitting the biases and estimating their prior
+TOLERANCE = 1e-8  # of the loss, relative to it
+MAX_STEPS, MAX_HALVINGS, RIDGE = 50, 30, 1e-10  # of Newton's method
+MOST_CLASSES = 1_000  # with more, the Hessian of the biases is taken for diagonal
 
 
 class Stacking(NamedTuple):
@@ -51,13 +55,14 @@ def fit_stacking(
     *,
     biases: bool = True,
     start: Stacking | None = None,
+    tolerance: float = TOLERANCE,
 ) -> tuple[Stacking, float]:
     """The stacking with the least penalised log loss, and that loss. The base scores should be out-of-fold.
 
     It minimises mean log loss + CORRECTION_PRIOR / n * sum_m spread_m weights_m + prior / n * |biases|^2, where
     spread_m is the standard deviation of a correction within a sample. Targets are smoothed as in Platt scaling.
     """
-    problem = _Problem(base_scores, codes, sample_weight, biases)
+    problem = _Problem(base_scores, codes, sample_weight, biases, tolerance)
     found = start or Stacking(np.full(len(base_scores), 1.0 / len(base_scores)), np.zeros(base_scores[0].shape[1]))
     prior = BIAS_PRIOR
     for _ in range(ROUNDS if biases else 1):
@@ -67,7 +72,7 @@ def fit_stacking(
 
 
 class _Problem:
-    """The penalised log loss of a stacking."""
+    """The penalised log loss of a stacking, minimised by Newton's method over weights that are not negative."""
 
     def __init__(
         self,
@@ -75,51 +80,92 @@ class _Problem:
         codes: NDArray[np.int64],
         sample_weight: NDArray[np.float64],
         biases: bool,
+        tolerance: float,
     ) -> None:
-        n_samples, n_classes = base_scores[0].shape
-        self.base_scores = base_scores
-        self.biases = biases
-        self.shares = sample_weight / sample_weight.sum()
+        n_samples, self.n_classes = base_scores[0].shape
+        self.bases = np.stack(base_scores)
+        self.biases, self.tolerance = biases, tolerance
+        self.samples = codes, platt_smoothing(n_samples), sample_weight / sample_weight.sum()
         spreads = [_spread(scores) for scores in base_scores[1:]]
         self.penalties = np.array([0.0] + [CORRECTION_PRIOR / n_samples * spread for spread in spreads])
-        self.targets = one_hot(codes, n_classes, platt_smoothing(n_samples))
 
     def solve(self, start: Stacking, prior: float) -> tuple[Stacking, float]:
-        """The best stacking for a prior of the biases, by L-BFGS with bounds."""
-        from scipy.optimize import minimize
+        """The best stacking for a prior of the biases.
 
-        (n_samples, n_classes), count = self.targets.shape, len(self.base_scores)
-        found = minimize(
-            self._loss,
-            np.concatenate([start.weights, start.biases if self.biases else []]),
-            args=(prior / n_samples,),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(0.0, None)] * count + [(None, None)] * (n_classes if self.biases else 0),
-            options={"ftol": 1e-9, "gtol": 1e-5, "maxiter": 200},
-        )
-        return self._unpacked(found.x), float(found.fun)
+        A weight that is 0 and would become negative stays out of a step (D. Bertsekas, "Projected Newton methods for
+        optimization problems with simple constraints", SIAM Journal on Control and Optimization 20, 1982).
+        """
+        shrinkage, count = prior / self.bases.shape[1], len(self.bases)
+        values = np.concatenate([start.weights, start.biases if self.biases else []])
+        loss = self._loss(values, shrinkage)
+        for _ in range(MAX_STEPS):
+            gradient, hessian = self._derivatives(values, shrinkage)
+            free = np.ones(len(values), dtype=bool)
+            free[:count] = (values[:count] > 0) | (gradient[:count] < 0)
+            step = np.zeros(len(values))
+            step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+            before = loss
+            values, loss = self._moved(values, step, loss, shrinkage)
+            if before - loss <= self.tolerance * abs(before):
+                break
+        return self._unpacked(values), loss
+
+    def _moved(
+        self, values: NDArray[np.float64], step: NDArray[np.float64], loss: float, shrinkage: float
+    ) -> tuple[NDArray[np.float64], float]:
+        """The step, halved until the loss is lower; no step at all if it never is."""
+        for halvings in range(MAX_HALVINGS):
+            moved = values + step / 2**halvings
+            moved[: len(self.bases)] = np.maximum(moved[: len(self.bases)], 0.0)
+            lower = self._loss(moved, shrinkage)
+            if lower < loss:
+                return moved, lower
+        return values, loss
 
     def expected_square(self, found: Stacking, prior: float) -> float:
         """The posterior mean of the biases' sum of squares, by Laplace's approximation with a diagonal Hessian."""
-        probabilities, _ = probabilities_and_losses(found.scores(self.base_scores), self.targets)
-        curvature = len(self.targets) * (self.shares @ (probabilities * (1 - probabilities)))
+        probabilities, _ = self._probabilities(found)
+        shares = self.samples[2]
+        curvature = len(shares) * (shares @ (probabilities * (1 - probabilities)))
         return float(np.sum(np.square(found.biases) + 1 / (curvature + 2 * prior)))
 
     def _unpacked(self, values: NDArray[np.float64]) -> Stacking:
-        count, n_classes = len(self.base_scores), self.targets.shape[1]
-        return Stacking(values[:count], values[count:] if self.biases else np.zeros(n_classes))
+        count = len(self.bases)
+        return Stacking(values[:count], values[count:] if self.biases else np.zeros(self.n_classes))
 
-    def _loss(self, values: NDArray[np.float64], shrinkage: float) -> tuple[float, NDArray[np.float64]]:
-        """The loss and its gradient."""
+    def _loss(self, values: NDArray[np.float64], shrinkage: float) -> float:
+        from aftermax._residual.stacking_kernels import stacked_loss
+
         stacking = self._unpacked(values)
-        weights, biases = stacking
-        loss, by_score = loss_and_gradient(stacking.scores(self.base_scores), self.targets, self.shares)
-        loss += float(self.penalties @ weights)
-        loss += shrinkage * float(biases @ biases)
-        by_weight = self.penalties + [np.vdot(base, by_score) for base in self.base_scores]
-        by_bias = by_score.sum(axis=0) + 2 * shrinkage * biases if self.biases else []
-        return loss, np.concatenate([by_weight, by_bias])
+        penalty = self.penalties @ stacking.weights + shrinkage * (stacking.biases @ stacking.biases)
+        return float(stacked_loss(self.bases, *stacking, *self.samples) + penalty)
+
+    def _probabilities(self, stacking: Stacking) -> tuple[Scores, tuple[NDArray[np.float64], ...]]:
+        """Probabilities, and derivatives of the mean log loss by the weights."""
+        from aftermax._residual.stacking_kernels import stacked_derivatives
+
+        probabilities = np.empty(self.bases.shape[1:])
+        return probabilities, stacked_derivatives(self.bases, *stacking, *self.samples, probabilities)
+
+    def _derivatives(
+        self, values: NDArray[np.float64], shrinkage: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Gradient and Hessian."""
+        stacking, count = self._unpacked(values), len(self.bases)
+        probabilities, (by_weight, hessian, between) = self._probabilities(stacking)
+        by_weight = by_weight + self.penalties
+        if not self.biases:
+            return by_weight, hessian + np.diag(TINY + RIDGE * np.diag(hessian))
+        codes, smoothing, shares = self.samples
+        expected = shares @ probabilities
+        targets = (1 - smoothing) * np.bincount(codes, shares, minlength=self.n_classes) + smoothing / self.n_classes
+        by_bias = expected - targets + 2 * shrinkage * stacking.biases
+        of_biases = np.diag(expected + 2 * shrinkage)
+        if self.n_classes <= MOST_CLASSES:
+            of_biases -= (probabilities * shares[:, None]).T @ probabilities
+        whole = np.block([[hessian, between], [between.T, of_biases]])
+        whole[np.diag_indices(count)] += TINY + RIDGE * np.diag(hessian)
+        return np.concatenate([by_weight, by_bias]), whole
 
 
 def _spread(scores: Scores) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -196,3 +197,10 @@ def check_count(name: str, value: object, least: int = 1) -> None:
     """Refuse a value that is not an integer of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) < 2**63:
         raise ValueError(f"{name}={value!r} is not possible: choose a whole number (an int) of at least {least}.")
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Refuse a value that is not one of the choices."""
+    possible = list(choices)
+    if not isinstance(value, str) or value not in possible:
+        raise ValueError(f"{name}={value!r} is not possible: choose one of {', '.join(map(repr, possible))}.")

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._residual.fitting import TIERS, fit_corrections, fit_softmax_temperature
+from aftermax._residual.capacity import Capacity
+from aftermax._residual.fitting import WITHOUT_FEATURES, fit_corrections, fit_softmax_temperature
 from aftermax._residual.head import ResidualHead, compact
 from aftermax._residual.samples import Samples
 from aftermax._utils.folds import Split
@@ -27,7 +28,8 @@ from aftermax.auto.candidates import OutOfFold
 CHUNK = 2_000  # samples
 MANY_SAMPLES = 20_000  # with more than this, one fit at a time: each takes some hundred megabytes
 # How much of a tier's correction is added to softmax's scores: the candidates.
-TRUSTS = {"biases": (0.5, 1.0), "linear": (0.5, 1.0), "combination": (0.25, 0.5, 0.75, 1.0)}
+IN_QUARTERS = (0.25, 0.5, 0.75, 1.0)
+TRUSTS = {"biases": (0.5, 1.0), "linear": (0.5, 1.0), "combination": IN_QUARTERS, WITHOUT_FEATURES: IN_QUARTERS}
 
 CandidateKey = tuple[str, float]  # a tier, and how much of it is trusted
 
@@ -60,7 +62,12 @@ class _Fitted(NamedTuple):
 
 
 def cross_fit(
-    samples: Samples, splits: Sequence[Split], rng: np.random.Generator, n_jobs: int, progress: bool | None
+    samples: Samples,
+    splits: Sequence[Split],
+    capacity: Capacity,
+    rng: np.random.Generator,
+    n_jobs: int,
+    progress: bool | None,
 ) -> CrossFitted:
     """Fit all candidates on the first part of each split, and on all samples; they predict the second parts.
 
@@ -73,9 +80,9 @@ def cross_fit(
     def fit_on(number: int) -> tuple[_Fitted, list[tuple[NDArray[np.intp], CandidateKey, Scores]]]:
         with one_thread():
             if number == len(splits):
-                return _fit(samples, salts[number]), []
+                return _fit(samples, salts[number], capacity), []
             train, test = splits[number]
-            fitted = _fit(samples.take(train), salts[number])
+            fitted = _fit(samples.take(train), salts[number], capacity)
             return fitted, list(_predict(samples, test, fitted))
 
     workers = n_jobs if len(samples.codes) <= MANY_SAMPLES else 1
@@ -89,15 +96,15 @@ def cross_fit(
         means.held_out,
         means.result(("softmax", 1.0)),
         means.unscaled(),
-        {(tier, trust): means.result((tier, trust)) for tier in TIERS for trust in TRUSTS[tier]},
+        {(tier, trust): means.result((tier, trust)) for tier in fitted.heads for trust in TRUSTS[tier]},
         fitted.temperature,
         fitted.heads,
         fitted.stacking_weights,
     )
 
 
-def _fit(samples: Samples, salt: int) -> _Fitted:
-    stacked = fit_corrections(samples, salt)
+def _fit(samples: Samples, salt: int, capacity: Capacity) -> _Fitted:
+    stacked = fit_corrections(samples, salt, capacity)
     heads = {name: compact(one) for name, one in stacked.items()}
     return _Fitted(fit_softmax_temperature(samples), heads, stacked["combination"].weights_by_name())
 

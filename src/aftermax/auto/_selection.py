@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aftermax._heads.protocol import FittedHead
 from aftermax._heads.softmax import SoftmaxHead
+from aftermax._residual.capacity import Capacity
 from aftermax._residual.samples import Samples
 from aftermax._utils.folds import Split
 from aftermax._utils.labelled_samples import LabelledSamples
@@ -64,6 +65,7 @@ def select(
     groups: NDArray[np.int64] | None,
     classes: NDArray[Any],
     *,
+    capacity: Capacity,
     alpha: float,
     only_proven: bool,
     rng: np.random.Generator,
@@ -71,7 +73,7 @@ def select(
     progress: bool | None,
 ) -> Selection:
     """Judge every candidate out-of-fold, and choose how much of which correction to trust."""
-    crossed = cross_fit(samples, splits, rng, n_jobs, progress)
+    crossed = cross_fit(samples, splits, capacity, rng, n_jobs, progress)
     evaluation = Evaluation(samples.codes, samples.weights, groups, crossed.held_out)
     found = dict(crossed.candidates)
     sph = _try_sph(samples, groups, classes, rng, n_jobs) if crossed.held_out.all() else None

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._residual.fitting import WITHOUT_FEATURES
 from aftermax._utils.comparison import Comparison, summed
 from aftermax._utils.paired_tests import mean_p_value, wins_and_losses
 from aftermax._utils.text import aligned, percent, signed
@@ -18,10 +19,11 @@ DESCRIPTIONS = {
     "biases": "a bias for each class",
     "linear": "and a linear map",
     "combination": "and Gaussians and RBF kernels",
+    WITHOUT_FEATURES: "the same of the logits alone",
     "sph": "Softmax-Pooling Hybrid",
 }
 # Corrections that the combination stacks; "weights_" of AutoHead names them.
-CORRECTIONS = ("gaussian", "linear", "kernel", "linear of features", "kernel of features")
+CORRECTIONS = ("gaussian", "linear", "kernel", "gaussian of features", "linear of features", "kernel of features")
 SHARES = {0.25: "1/4", 0.5: "1/2", 0.75: "3/4"}
 
 
@@ -63,7 +65,8 @@ class Candidate:
     """A head, judged out-of-fold. Gains are relative reductions of softmax's error.
 
     The tiers, from the safest to the richest, are "biases", "linear" and "combination": each has the corrections of the
-    one before. A candidate adds a share of its tier's correction to softmax's scores, its ``trust``.
+    one before. With features there is also a combination without them. A candidate adds a share of its tier's
+    correction to softmax's scores, its ``trust``.
     """
 
     name: str

@@ -21,6 +21,7 @@ def fit(
     class_weight: Literal["balanced"] | dict[Any, float] | None = None,
     class_prior: dict[Any, float] | ArrayLike | None = None,
     only_proven: bool = False,
+    budget: Literal["fast", "standard", "thorough"] = "standard",
     random_state: int | np.random.RandomState | None = 0,
 ) -> AutoHead:
     """Fit an :class:`~aftermax.AutoHead` in one call. Softmax is kept unless fewer errors are likely.
@@ -47,6 +48,8 @@ def fit(
         The true share of each class where the head will be used, if the labelled samples have other ones.
     only_proven : bool, default=False
         Whether softmax is kept unless fewer errors are proven.
+    budget : {"fast", "standard", "thorough"}, default="standard"
+        How much time the kernels may take; see :class:`~aftermax.AutoHead`.
     random_state : int, RandomState instance or None, default=0
         Determines everything that is random. None gives other results with each call.
 
@@ -70,6 +73,7 @@ def fit(
         class_weight=class_weight,
         class_prior=class_prior,
         only_proven=only_proven,
+        budget=budget,
         random_state=random_state,
     )
     return head.fit(logits, labels, features=features, sample_weight=sample_weight, groups=groups)

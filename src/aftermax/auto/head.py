@@ -10,6 +10,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._heads.estimator import HeadEstimator
+from aftermax._residual.capacity import BUDGETS
 from aftermax._residual.samples import Samples
 from aftermax._utils.class_weight import total_weights
 from aftermax._utils.comparison import promised_gain
@@ -20,7 +21,7 @@ from aftermax._utils.random import generator
 from aftermax._utils.rare_classes import warn_if_rare
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits
 from aftermax._utils.threads import one_blas_thread
-from aftermax._utils.validation import as_features, check_number
+from aftermax._utils.validation import as_features, check_choice, check_number
 from aftermax.auto._selection import Selection, default_folds, default_repeats, select
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
@@ -31,8 +32,9 @@ class AutoHead(HeadEstimator):
     """The head to use if you do not want to choose: corrections of the logits, trusted as far as the evidence goes.
 
     Corrections are added to the logits, in tiers from safe to rich: a bias for each class ("biases"); a linear map as
-    well ("linear"); Gaussian log-posteriors with full covariances and RBF kernels as well ("combination"; ridge
-    regression on Nystroem centers). Stacking weights them and shrinks them towards zero. All are judged out-of-fold:
+    well ("linear"); Gaussian log-posteriors and RBF kernels as well ("combination"; ridge regression on Nystroem
+    centers). With features, each is fitted on these too: the linear map is then the model's last layer, fitted again
+    from where it was. Stacking weights the corrections and shrinks them towards zero. All are judged out-of-fold:
     each fold in turn is held out of *all* of the fit, hyperparameters and stacking weights included (cross-fitting).
     SPH is a candidate too, where the samples have no weights and classes are not too many.
 
@@ -58,6 +60,9 @@ class AutoHead(HeadEstimator):
     class_prior : dict or array-like of shape (K,), default=None
         The true share of each class where the head will be used, if the labelled samples have other ones, as when half
         of them were chosen to be positive. Samples are weighted so that the classes have these shares.
+    budget : {"fast", "standard", "thorough"}, default="standard"
+        How much time the kernels may take: at most 300, 1,200 or 2,400 centers for each (with fewer than 20 classes, at
+        most 600 of the logits in "standard"). How many they get within that is decided by their log loss.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     random_state : int, RandomState instance or None, default=0
@@ -69,7 +74,7 @@ class AutoHead(HeadEstimator):
 
     Attributes
     ----------
-    chosen_ : {"softmax", "biases", "linear", "combination", "sph"}
+    chosen_ : {"softmax", "biases", "linear", "combination", "combination without features", "sph"}
         What predicts: softmax, a tier, or SPH.
     trust_ : float
         The share of the tier's correction that is added to softmax's scores; 0 if softmax is kept.
@@ -115,8 +120,9 @@ class AutoHead(HeadEstimator):
 
     Notes
     -----
-    Kernels have at most 600 centers and use at most 100 principal components, and with more than 50 classes all share
-    one covariance: so time and memory grow about in proportion to samples and classes. Of more than 50,000 samples a
+    Kernels have at most 1,200 centers and use at most 100 principal components of the logits and 400 of the features,
+    and with more than 50 classes all share one covariance: so time and memory grow about in proportion to samples and
+    classes. Of more than 50,000 samples a
     part is fitted on; with more than 100 classes, of more than 5,000,000 logits, but at least 10,000 samples.
 
     Unlike softmax's, the predictions depend on a constant that is added to all logits of a sample: log-probabilities
@@ -146,6 +152,7 @@ class AutoHead(HeadEstimator):
         only_proven: bool = False,
         class_weight: Literal["balanced"] | dict[Any, float] | None = None,
         class_prior: dict[Any, float] | ArrayLike | None = None,
+        budget: Literal["fast", "standard", "thorough"] = "standard",
         classes: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = -1,
@@ -156,6 +163,7 @@ class AutoHead(HeadEstimator):
         self.only_proven = only_proven
         self.class_weight = class_weight
         self.class_prior = class_prior
+        self.budget = budget
         self.classes = classes
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -190,6 +198,7 @@ class AutoHead(HeadEstimator):
         self.__dict__.pop("fitted_head_", None)  # not fitted until fit has succeeded
         check_cv_parameter(self.cv)
         check_number("alpha", self.alpha, 0.0, 1.0)
+        check_choice("budget", self.budget, BUDGETS)
         logits, codes, _ = self._checked(X, y)
         hidden = None if features is None else as_features(features, len(logits))
         self.features_width_ = None if hidden is None else hidden.shape[1]
@@ -205,6 +214,7 @@ class AutoHead(HeadEstimator):
                 splits,
                 None if together is None else np.unique(together[fitted_on], return_inverse=True)[1],
                 self.classes_,
+                capacity=BUDGETS[self.budget],
                 alpha=self.alpha,
                 only_proven=self.only_proven,
                 rng=rng,
