@@ -128,6 +128,8 @@ def test_features_are_passed_on():
     new, classes = weak(300, seed=4)
     result = aftermax.check(head, new, classes, features=features_of(classes, seed=3))
     assert result.refitted_head.features_width_ == 2
+    columns = np.hsplit(features_of(classes, seed=3), 2)
+    assert aftermax.check(head, new, classes, features=columns).to_dict() == result.to_dict()
     with pytest.raises(ValueError, match="fitted with features: pass those of these samples too"):
         aftermax.check(head, new, classes)
 

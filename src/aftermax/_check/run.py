@@ -45,8 +45,8 @@ def check(
         The model's outputs before softmax, for samples that the head was not fitted on.
     labels : array-like of shape (n_samples,), default=None
         Their true classes, if you know them.
-    features : array-like of shape (n_samples, n_features), default=None
-        As given to the head's ``fit``.
+    features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
+        As given to the head's ``fit``; several layers in the same order.
     sample_weight : array-like of shape (n_samples,), default=None
         The weight of each sample. The head's ``class_weight`` and ``class_prior`` are applied too, so that errors
         count as they did in its fit. Drift is not weighted.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -121,27 +122,55 @@ def _check_finite(logits: NDArray[Any], first_row: int = 0) -> None:
 
 
 def as_features(features: ArrayLike, n_samples: int, width: int | None = None) -> NDArray[np.float64]:
-    """Return features as a finite float64 array with one row per sample and, if given, ``width`` columns."""
+    """Return features as a finite float64 array with one row per sample and, if given, ``width`` columns.
+
+    Several arrays, one for each layer, are put side by side; see :func:`are_several`.
+    """
+    if are_several(features):
+        parts = [_one_array(one, n_samples, f"features[{i}]") for i, one in enumerate(cast(Sequence[Any], features))]
+        values, sizes = np.hstack(parts), f" ({' + '.join(str(one.shape[1]) for one in parts)})"
+    else:
+        values, sizes = _one_array(features, n_samples, "features"), ""
+    if width is not None and values.shape[1] != width:
+        raise ValueError(
+            f"features have {values.shape[1]} columns{sizes}, but the head was fitted on {width}: pass the same layer, "
+            "or the same layers in the same order."
+        )
+    return values
+
+
+def are_several(features: object) -> bool:
+    """Whether features are several arrays: a list or tuple in which an array has more than one dimension.
+
+    Any other list is one array: of rows, which are lists of numbers or arrays with one dimension.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.validation import are_several
+    >>> are_several([np.zeros((5, 2)), np.zeros((5, 3))]), are_several([[0.0, 1.0], [2.0, 3.0]])
+    (True, False)
+    """
+    return isinstance(features, list | tuple) and any(len(getattr(one, "shape", ())) > 1 for one in features)
+
+
+def _one_array(features: ArrayLike, n_samples: int, name: str) -> NDArray[np.float64]:
     values = np.asarray(features)
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(
-            f"features have shape {values.shape}: pass an array of shape (n_samples, n_features). Flatten a layer with "
+            f"{name} have shape {values.shape}: pass an array of shape (n_samples, n_features). Flatten a layer with "
             "more axes first: features.reshape(len(features), -1)."
         )
     if len(values) != n_samples:
         raise ValueError(
-            f"features have {len(values)} samples but logits have {n_samples}: pass both for the same samples."
-        )
-    if width is not None and values.shape[1] != width:
-        raise ValueError(
-            f"features have {values.shape[1]} columns, but the head was fitted on {width}: pass the same layer."
+            f"{name} have {len(values)} samples but logits have {n_samples}: pass both for the same samples."
         )
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"features are of type {values.dtype}: pass numbers.")
+        raise ValueError(f"{name} are of type {values.dtype}: pass numbers.")
     finite = np.isfinite(values)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
-        raise ValueError(f"features contain {values[row, column]} at row {row}, column {column}: drop such samples.")
+        raise ValueError(f"{name} contain {values[row, column]} at row {row}, column {column}: drop such samples.")
     return values.astype(np.float64)
 
 
