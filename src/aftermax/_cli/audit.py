@@ -50,7 +50,7 @@ def audit(
     not have been trained on these samples either.
     """
     if html is not None:
-        check_output(html, (scores, file.labels, file.features), (".html", ".htm"))
+        check_output(html, (scores, file.labels, *file.feature_files), (".html", ".htm"))
     elif title is not None:
         raise ValueError("--title needs --html: it is the title of the report.")
     result, samples = run_audit(scores, head, file)
@@ -73,7 +73,7 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     if head.head is HeadName.sph and head.class_prior is not None:
         raise ValueError("--class-prior needs --head auto: use --class-weight with --head sph.")
     with_features = head.head is HeadName.auto and not file.logits_only
-    if file.features is not None and not with_features:
+    if file.feature_files and not with_features:
         reason = "--logits-only" if file.logits_only else "--head sph"
         raise ValueError(f"--features cannot be used with {reason}: leave one of the two out.")
     if file.positive is not None and file.classes is not None:

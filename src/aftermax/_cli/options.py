@@ -131,11 +131,12 @@ class FileOptions:
         str | None, text_option("--label-column", "The column of the labels, if it is not called label or labels.")
     ] = None
     features: Annotated[
-        Path | None,
+        list[Path] | None,
         file_option(
             "--features",
-            "A separate file with the model's last hidden layer, as .npy. Without it, an array called features in an "
-            ".npz file, or columns called feature_..., are read.",
+            "A separate file with the model's last hidden layer, as .npy. Given several times, as for several layers, "
+            "the features are put side by side. Without it, an array called features in an .npz file, or columns "
+            "called feature_..., are read.",
         ),
     ] = None
     part: Annotated[
@@ -153,6 +154,11 @@ class FileOptions:
         ),
     ] = False
 
+    @property
+    def feature_files(self) -> tuple[Path, ...]:
+        """The files of --features, in the order given."""
+        return tuple(self.features or ())
+
     def read_options(self, labels: Path | None = None, keep: str | None = None) -> ReadOptions:
         """The options of :mod:`aftermax._scorefiles`."""
         from aftermax._scorefiles import ReadOptions
@@ -161,7 +167,7 @@ class FileOptions:
             part=self.part,
             label_column=self.label_column,
             labels=labels,
-            features=self.features,
+            features=self.feature_files,
             ignore=split_names(self.ignore),
             keep=split_names(keep),
             log=self.log,

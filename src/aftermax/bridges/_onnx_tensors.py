@@ -92,8 +92,9 @@ def named_features(
     network: ModelProto, tensors: dict[str, Tensor], names: str | Sequence[str], width: int
 ) -> list[Tensor]:
     """The tensors of these names; raises ValueError if they cannot be the features that the head was fitted on."""
-    if isinstance(names, str):
-        return [named_tensor(network, tensors, names, "features", width)]
+    names = [names] if isinstance(names, str) else names
+    if len(names) == 1:
+        return [named_tensor(network, tensors, names[0], "features", width)]
     if not names:
         raise ValueError("features is an empty list: name at least one tensor.")
     twice = next((name for number, name in enumerate(names) if name in names[:number]), None)

@@ -89,7 +89,7 @@ class Head(nn.Module):
         """Create the module from a fitted :class:`~aftermax.AutoHead`, SPHClassifier or SPHClassifierCV."""
         return cls(formula_of(head)).eval()
 
-    def forward(self, logits: Tensor, features: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def forward(self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None = None) -> Tensor:
         """Compute log-probabilities.
 
         A sample with NaN gets NaN: unlike the Python head, the module does not check for missing values.
@@ -108,9 +108,8 @@ class Head(nn.Module):
         Tensor of shape (n_samples, n_classes)
             Log-probabilities, one column per class in the order of ``classes``.
         """
-        if isinstance(features, list | tuple):
-            features = _side_by_side(features)
-        inputs = [logits] if features is None else [logits, features]
+        hidden = _side_by_side(features) if isinstance(features, list | tuple) else features
+        inputs = [logits] if hidden is None else [logits, hidden]
         self._check_arguments(inputs)
         if self._logits_width == 1 and logits.ndim == 1:
             inputs[0] = logits = logits.unsqueeze(1)
