@@ -49,6 +49,12 @@ def as_logits(
         check_is_fitted(estimator)
         _check_width(shape_of(logits), estimator)
     one_logit = is_one_logit(logits)
+    if len(shape_of(logits)) > 2:
+        raise ValueError(
+            f"logits have shape {shape_of(logits)}: pass an array of shape (n_samples, n_classes), one row for each "
+            "label. Of a model with several labels for each input, as for pixels or words, pass "
+            "logits.reshape(-1, n_classes) if the classes are the last axis."
+        )
     columns = np.asarray(logits).reshape(-1, 1) if len(shape_of(logits)) == 1 else logits
     checked = _checked_by_sklearn(columns, estimator, reset)
     if len(checked) == 0:
@@ -178,7 +184,7 @@ def as_weights(weights: ArrayLike | None, n_samples: int) -> NDArray[np.float64]
     """Return the sample weights as float64: finite, not negative, and not all zero; ones if None."""
     if weights is None:
         return np.ones(n_samples)
-    values = np.asarray(weights, dtype=np.float64)
+    values = as_numbers("sample_weight", weights, "pass one number for each sample")
     if values.shape != (n_samples,):
         raise ValueError(
             f"sample_weight has shape {values.shape} but there are {n_samples} samples: pass one weight per sample."
@@ -219,6 +225,14 @@ def check_number(
     if not low <= float(value) <= high or (math.isinf(value) and not infinite):
         raise ValueError(f"{name}={value!r} is out of range: choose a number in {bounds}.")
     return float(value)
+
+
+def as_numbers(name: str, values: object, advice: str) -> NDArray[np.float64]:
+    """Return an array of float64; refuse text and other objects, with an advice what to pass."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} does not hold numbers ({error}): {advice}.") from error
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
