@@ -266,6 +266,7 @@ def test_features_go_to_heads_that_take_them():
             return super().predict(np.hstack([X, features]))
 
     assert audit(logits, labels, Plain(), features=features).gain > 0.5
+    assert audit(logits, labels, Plain(), features=[features[:, :2], features[:, 2:]]).gain > 0.5
 
 
 @pytest.mark.filterwarnings("ignore:softmax is right on")

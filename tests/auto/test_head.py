@@ -138,9 +138,28 @@ def test_features_must_come_with_the_samples_if_they_came_with_fit():
         AutoHead(cv=2).fit(logits, labels).predict(logits, features)
 
 
+def test_several_arrays_of_features_are_put_side_by_side():
+    logits, labels, features = with_features(n_samples=200)
+    parts = [features[:, :3].astype(np.float32), features[:, 3:]]
+    joined = np.hstack(parts)
+    one, other = AutoHead(cv=2).fit(logits, labels, joined), AutoHead(cv=2).fit(logits, labels, parts)
+    assert other.features_width_ == 8
+    expected = one.predict_proba(logits, joined)
+    for given in (parts, tuple(parts), [joined], joined.tolist(), list(joined)):  # the last two are lists of rows
+        np.testing.assert_array_equal(other.predict_proba(logits, given), expected)
+    assert other.score(logits, labels, features=parts) == one.score(logits, labels, features=joined)
+    with pytest.raises(ValueError, match=r"features have 3 columns \(3\), but .* fitted on 8: .*in the same order"):
+        other.predict(logits, parts[:1])
+
+
 @pytest.mark.parametrize(
     ("features", "message"),
     [
+        ([np.ones((60, 2)), np.ones((10, 3))], r"features\[1\] have 10 samples but logits have 60"),
+        ([np.ones((60, 2)), np.ones(60)], r"features\[1\] have shape \(60,\)"),
+        ([np.ones((60, 2, 2)), np.ones((60, 2))], r"features\[0\] have shape \(60, 2, 2\).*Flatten"),
+        ([np.ones((60, 2)), np.full((60, 2), np.nan)], r"features\[1\] contain nan at row 0, column 0"),
+        ([], r"features have shape \(0,\)"),
         (np.ones((10, 3)), "features have 10 samples but logits have 60"),
         (np.ones(60), r"features have shape \(60,\)"),
         (np.ones((60, 2, 2)), "Flatten a layer"),

@@ -126,6 +126,26 @@ def test_features_of_the_last_layer_are_its_input(network, unseen, expected):
     close(collect_logits(network, loader(*unseen), layer="fc").features, expected[1])
 
 
+def test_features_of_several_layers_are_side_by_side_in_the_order_given(network, unseen):
+    one, two = (collect_logits(network, loader(*unseen), layer=name).features for name in ("body.0", "fc"))
+    for names, expected in ((["body.0", "fc"], [one, two]), (("fc", "body.0"), [two, one]), (["fc"], [two])):
+        collected = collect_logits(network, loader(*unseen), layer=names)
+        np.testing.assert_array_equal(collected.features, np.hstack(expected))
+        assert collected.features.dtype == np.float32
+    assert not any(module._forward_hooks for module in network.modules())
+    head = AutoHead(cv=2).fit(collected.logits[:300], collected.labels[:300], features=[one[:300], two[:300]])
+    both = torch.from_numpy(one[300:]), torch.from_numpy(two[300:])
+    columns = Head.from_fitted(head)(torch.from_numpy(collected.logits[300:]), both).argmax(dim=1)
+    np.testing.assert_array_equal(columns, head.predict(collected.logits[300:], [one[300:], two[300:]]))
+
+
+def test_layers_with_the_same_features_give_a_warning(network, unseen):
+    with pytest.warns(UserWarning, match="The layers 'drop' and 'fc' have the same features: name one of") as caught:
+        collect_logits(network, loader(*unseen), layer=["drop", "body.0", "fc"])
+    assert len(caught) == 1  # not one for each batch
+    assert caught[0].filename == __file__
+
+
 def test_features_are_recorded_before_the_next_layer_works_in_place(network, unseen):
     features = collect_logits(network, loader(*unseen), layer="hidden").features
     assert (features < 0).any()
@@ -320,6 +340,9 @@ def test_batches_of_unknown_form_are_refused(batches, error, message):
         ("twice", "called layer 'twice' 2 times for one batch: choose a layer that it calls once"),
         ("never", "called layer 'never' 0 times"),
         ("pair", "Layer 'pair' returned features of type tuple for 2 samples"),
+        (["never", "twise"], "no layer 'twise'"),
+        (["never", "pair", "never"], "layer names 'never' twice: name each layer once"),
+        ([], "layer is an empty list: name at least one layer, or leave it out"),
     ],
 )
 def test_layers_without_features_are_refused(layer, message):
@@ -332,9 +355,9 @@ def test_a_layer_must_be_given_by_name(network):
         (network.fc, "got Linear: pass the layer's name, layer='fc'"),
         (nn.ReLU(), "got ReLU: pass the layer's name, as in model.named_modules"),
     ):
-        with pytest.raises(TypeError, match=f"layer must be a string, {message}"):
+        with pytest.raises(TypeError, match=f"layer must be a string or a list of strings, {message}"):
             collect_logits(network, [], layer=layer)
-    with pytest.raises(TypeError, match="layer must be a string, got int: pass the layer's name, layer='0'"):
+    with pytest.raises(TypeError, match="list of strings, got int: pass the layer's name, layer='0'"):
         collect_logits(nn.Sequential(nn.Linear(4, 3)), [], layer=0)
 
 

@@ -162,6 +162,25 @@ def test_a_network_and_its_head_are_saved_as_one_model(tmp_path):
     np.testing.assert_array_equal(loaded.predict(values, verbose=0).argmax(axis=1), columns)
 
 
+def test_features_of_several_layers_are_a_list(tmp_path):
+    images = keras.Input((10,))
+    hidden = keras.layers.Dense(10, activation="tanh", kernel_initializer="identity")(images)
+    deeper = keras.layers.Dense(4, activation="tanh")(hidden)
+    logits = keras.layers.Dense(10, kernel_initializer="identity")(hidden)
+    values = scores().val_logits[:300]
+    own, *features = keras.Model(images, [logits, hidden, deeper]).predict(values, verbose=0)
+    python = AutoHead(cv=2).fit(own, scores().val_labels[:300], features=features)
+    layer = Head.from_fitted(python)
+    model = keras.Model(images, layer([logits, [hidden, deeper]]))
+    model.save(tmp_path / "model.keras")
+    columns = keras.models.load_model(tmp_path / "model.keras").predict(values, verbose=0).argmax(axis=1)
+    np.testing.assert_array_equal(columns, python.predict(own, features))
+    np.testing.assert_array_equal(output(layer, [own, features]).argmax(axis=1), columns)
+    for several, message in (([], "empty list"), ([features[0], own[0]], r"features\[1\] is of shape \(10,\)")):
+        with pytest.raises(ValueError, match=message):
+            layer([own, several])
+
+
 def test_there_is_nothing_to_train():
     head = Head.from_fitted(fitted("vetoes"))
     assert head.trainable_weights == []

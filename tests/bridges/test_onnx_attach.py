@@ -146,6 +146,40 @@ def test_a_head_with_features_is_attached_to_logits_and_features(scores, logits)
         attach(network, head, logits="grid", features="grid")
 
 
+def test_a_head_with_features_of_several_layers_is_attached_to_several_tensors(scores, logits):
+    """Of other types and shapes; in the order given."""
+    val = scores.val_logits[:400]
+    head = AutoHead(cv=2).fit(val, scores.val_labels[:400], features=[np.tanh(val), val.astype(np.float16) / 2])
+    assert head.chosen_ == "combination"
+    network = small_network(np.eye(10))
+    constants = {"shape": np.array([0, 2, 5]), "two": np.array(2, dtype=np.float16)}
+    network.graph.initializer.extend(numpy_helper.from_array(values, name) for name, values in constants.items())
+    for operator, inputs, name in (
+        ("Tanh", ["x"], "hidden"),
+        ("Reshape", ["hidden", "shape"], "grid"),
+        ("Cast", ["x"], "half"),
+        ("Div", ["half", "two"], "halves"),
+    ):
+        node = helper.make_node(operator, inputs, [name], **({"to": TensorProto.FLOAT16} if operator == "Cast" else {}))
+        network.graph.node.append(node)
+    features = [np.tanh(logits), logits.astype(np.float16) / np.float16(2)]
+    for precision in ("float32", "float64"):
+        model = attach(network, head, features=["grid", "halves"], precision=precision)
+        onnx.checker.check_model(model, full_check=True)
+        counted = agreement(model, head, logits, features, inputs=logits)
+        assert counted.differing == 0
+        assert counted.same >= len(logits) - 1  # tanh is rounded differently
+    for names, message in (
+        ([], "features is an empty list: name at least one tensor"),
+        (["grid", "grid"], "features names 'grid' twice"),
+        (["grid", "nothing"], "no tensor named 'nothing' for the features"),
+        (["grid"], "it has 10 columns, but the head was fitted on features with 20 columns"),
+        (["grid", "halves", "x"], r"\(n, 2, 5\); .*: together they have 30 columns, but .*on features with 20 columns"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            attach(network, head, features=names)
+
+
 # ---- networks from torch ---------------------------------------------------------------------------------------------
 
 

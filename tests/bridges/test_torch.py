@@ -208,6 +208,16 @@ def test_a_sample_with_nan_gets_nan_and_no_other_does():
         assert missing.all(dim=1).tolist() == missing.any(dim=1).tolist() == [False, False, True, False, False]
 
 
+def test_features_of_several_layers_are_put_side_by_side():
+    head, (logits, features) = Head.from_fitted(fitted("features")), tensors("features", 50)
+    several = [features[:, :2], features[:, 2:].double()]
+    expected = head(logits, features)
+    torch.testing.assert_close(head(logits, several), expected)
+    shapes = {"logits": {0: torch.export.Dim("batch")}, "features": [{0: torch.export.Dim("batch")}] * 2}
+    program = torch.export.export(head, (logits, several), dynamic_shapes=shapes)
+    torch.testing.assert_close(program.module()(logits[:7], [one[:7] for one in several]), expected[:7])
+
+
 def test_the_printout_names_kind_classes_and_features():
     assert repr(Head.from_fitted(fitted("features"))) == "Head(combination, classes=10, features=6)"
 
@@ -229,6 +239,13 @@ def test_inputs_of_another_shape_are_refused():
         ValueError, match=r"features have shape \(2000, 3\), .* 6 columns: pass the features of the layer that"
     ):
         with_features(logits, features[:, :3])
+    for several, message in (
+        ([features[:, :2], features[:, 2:, None]], r"features\[1\] is of shape \(2000, 4, 1\): .*values.flatten\(1\)"),
+        ([features.numpy()], r"features\[0\] is of type ndarray"),
+        ([], "features is an empty list"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            with_features(logits, several)
     with pytest.raises(ValueError, match="logits have 2000 samples and features have 5: pass the same samples"):
         with_features(logits, features[:5])
     with pytest.raises(ValueError, match=r"with 6 features: pass logits and features, head\(logits, features\)"):

@@ -128,6 +128,8 @@ def test_features_are_passed_on():
     new, classes = weak(300, seed=4)
     result = aftermax.check(head, new, classes, features=features_of(classes, seed=3))
     assert result.refitted_head.features_width_ == 2
+    columns = np.hsplit(features_of(classes, seed=3), 2)
+    assert aftermax.check(head, new, classes, features=columns).to_dict() == result.to_dict()
     with pytest.raises(ValueError, match="fitted with features: pass those of these samples too"):
         aftermax.check(head, new, classes)
 
@@ -184,6 +186,56 @@ def test_weights_and_the_weights_of_the_heads_classes_count(head):
     assert found.error_after == pytest.approx(np.mean((balanced.predict(logits) != labels)[others]))
 
 
+def test_what_is_counted_is_said(head):
+    logits, labels = weak_samples(200, seed=9)
+    patients, weights = np.arange(200) // 4, np.arange(200) + 1.0
+    plain, grouped, both = (
+        aftermax.check(head, logits, labels, **given)
+        for given in ({}, {"groups": patients}, {"groups": patients, "sample_weight": weights})
+    )
+    assert (plain.groups, plain.weighted, plain.counted) == (None, False, "Every sample counts the same.")
+    assert (grouped.groups, grouped.weighted) == (50, False)
+    assert grouped.counted == "P-values and intervals count 50 groups, not samples."
+    assert both.counted == f"Errors are weighted; wins and losses are plain counts. {grouped.counted}"
+    assert both.counted in repr(both)
+    assert (both.to_dict()["groups"], both.to_dict()["weighted"]) == (50, True)
+
+
+def test_a_head_that_was_fitted_with_weights_asks_for_them(tmp_path):
+    weights = np.linspace(0.5, 2.0, 400)
+    for others, asks in (({}, True), ({"class_weight": "balanced"}, False)):  # those of classes are known
+        fitted = AutoHead(cv=2, **others).fit(*weak_samples(400), sample_weight=weights)
+        aftermax.save(fitted, tmp_path / "head.npz")
+        for head in (fitted, aftermax.load(tmp_path / "head.npz")):
+            samples = weak_samples(100, seed=9)
+            without = aftermax.check(head, *samples)
+            assert ("The head was fitted with sample weights" in repr(without)) == bool(without.hints) == asks
+            assert not aftermax.check(head, *samples, sample_weight=weights[:100]).hints
+
+
+def test_where_softmax_makes_no_error_that_is_said_in_words(head):
+    logits, labels = weak_samples(500, seed=9)
+    right = logits.argmax(axis=1) == labels
+    worse = aftermax.check(head, logits[right], labels[right])
+    number = np.count_nonzero(head.predict(logits[right]) != labels[right])
+    assert number > 0
+    words = f"softmax makes no errors on these {right.sum()} samples, and the head makes {number} (p "
+    assert words in worse.verdict
+    assert "no errors before" in repr(worse)
+    both = right & (head.predict(logits) == labels)
+    same = aftermax.check(head, logits[both], labels[both])
+    assert same.verdict.startswith(
+        f"Not enough samples to tell: softmax makes no errors on these {both.sum()} samples, and neither does the head"
+    )
+
+
+def test_one_sample_proves_nothing(head):
+    logits, labels = weak_samples(1, seed=9)
+    result = aftermax.check(head, logits, labels)
+    assert result.action == "not enough"
+    assert repr(result) == "Not enough samples to tell: one sample proves nothing; label more, and check again."
+
+
 # ---- without labels --------------------------------------------------------------------------------------------------
 
 
@@ -194,6 +246,17 @@ def test_without_labels_it_is_said_whether_samples_look_alike_and_that_this_is_n
     for result in (same, drifted):
         assert result.verdict.endswith("label some samples, and check again.")
         assert (result.action, result.against_softmax, result.refit) == ("not enough", None, None)
+
+
+def test_of_few_samples_it_is_not_said_that_they_look_alike(head):
+    for n_samples, start in ((1, "One sample is"), (5, "5 samples are")):
+        result = aftermax.check(
+            head, weak_samples(400)[0][:n_samples]
+        )  # too few to know that they are those of the fit
+        assert result.verdict.startswith(f"{start} too few to tell whether the logits have drifted: pass at least 20.")
+        assert repr(result) == result.verdict
+    far_off = aftermax.check(head, weak_samples(5, seed=9)[0] + np.array([50.0, 0, 0, 0, 0]))
+    assert far_off.verdict.startswith("The new samples do not look like those that the head was fitted on")
 
 
 def test_a_head_from_an_older_file_says_that_it_has_no_reference():

@@ -91,6 +91,17 @@ def test_a_head_is_attached_to_a_network(folder, head, tmp_path):
     assert np.mean(found["label"] == head.predict(found["logits"])) > 0.99
 
 
+def test_features_come_from_several_tensors(folder, logits, tmp_path):
+    samples, labels = make_samples(seed=1, n_samples=300, n_classes=3)
+    head = aftermax.AutoHead(cv=2).fit(samples, NAMES[labels], features=[-samples, samples])
+    aftermax.save(head, tmp_path / "head.npz")
+    asked = ["--onto", "network.onnx", "--logits-from", "logits", "--precision", "float64"]
+    asked += ["--features-from", "other", "--features-from", "logits"]
+    run_here("export", tmp_path / "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)
+    counted = agreement(tmp_path / "both.onnx", head, logits, [-logits, logits], inputs=np.load(folder / "inputs.npy"))
+    assert (counted.rows, counted.differing) == (300, 0)
+
+
 def test_without_its_inputs_the_head_of_a_network_is_checked_alone(folder, head, logits, tmp_path):
     asked = ["--onto", "network.onnx", "--logits-from", "logits", "--check", "scores.npz", "--part", "test"]
     done = run_here("export", "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)

@@ -204,6 +204,13 @@ def test_a_head_with_features_reads_them_and_refuses_files_without_them(tmp_path
     asked = ["predict", "head.npz", "logits.npy"]
     done = run_here(*asked, "--features", "features.npy", cwd=tmp_path, check=True)
     assert done.stdout.splitlines()[1:] == [str(one) for one in head.predict(logits, features=logits[:, ::-1])]
+    for number, part in enumerate(np.hsplit(logits[:, ::-1], 3)):
+        np.save(tmp_path / f"layer{number}.npy", part)
+    layers = [text for number in range(3) for text in ("--features", f"layer{number}.npy")]
+    assert run_here(*asked, *layers, cwd=tmp_path, check=True).stdout == done.stdout
+    np.save(tmp_path / "layer2.npy", logits[1:, :1])
+    message = refused(*asked, *layers, cwd=tmp_path)
+    assert message.startswith(f"aftermax: layer2.npy has {len(logits) - 1} rows but logits.npy has more")
     message = refused(*asked, cwd=tmp_path)
     assert message.startswith("aftermax: logits.npy has no features, but the head was fitted with 3.")
 

@@ -189,6 +189,8 @@ def test_features_reach_a_head_that_requests_them(model):
     by_hand = AutoHead(cv=2).fit(model.decision_function(X[VAL]), Y[VAL], features=X[VAL])
     logits = model.decision_function(X[TEST])
     np.testing.assert_array_equal(better.predict(X[TEST], features=X[TEST]), by_hand.predict(logits, X[TEST]))
+    halves = np.hsplit(X[TEST], 2)
+    np.testing.assert_array_equal(better.predict(X[TEST], features=halves), by_hand.predict(logits, X[TEST]))
     np.testing.assert_array_equal(
         better.predict_proba(X[TEST], features=X[TEST]), by_hand.predict_proba(logits, X[TEST])
     )

@@ -42,6 +42,14 @@ def test_on_the_samples_of_the_fit_there_are_no_tables(head):
     assert "<table>" not in text
 
 
+def test_it_says_what_is_counted_and_has_no_tables_of_one_sample(head):
+    assert "Every sample counts the same." in page_of(head)
+    logits, labels = weak(1, seed=4)
+    text = check_html(check(head, logits, head.classes_[labels]))
+    assert "One sample is too few" in text
+    assert "<table>" not in text
+
+
 def test_names_of_classes_are_shown_as_they_are(head):
     text = page_of(head)
     assert "<b>ant</b>" not in text

@@ -275,8 +275,8 @@ def test_files_next_to_a_score_file_must_fit_it(samples, tmp_path):
         ),
         (ReadOptions(labels=tmp_path / "two.csv", label_column="z"), "two.csv has columns x, y"),
         (ReadOptions(labels=tmp_path / "labels.npz"), "is not there"),
-        (ReadOptions(features=tmp_path / "two.csv"), "--features takes .npy files"),
-        (ReadOptions(features=tmp_path / "few.npy"), "features have shape"),
+        (ReadOptions(features=(tmp_path / "two.csv",)), "--features takes .npy files"),
+        (ReadOptions(features=(tmp_path / "few.npy",)), "features have shape"),
         (ReadOptions(keep=("id",)), "logits.npy has no columns to --keep"),
     ):
         with pytest.raises((ValueError, FileNotFoundError), match=words):

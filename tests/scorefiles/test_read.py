@@ -50,7 +50,7 @@ def test_features_may_be_in_a_file_of_their_own(samples, tmp_path):
     logits, labels = samples
     np.save(tmp_path / "hidden.npy", logits[:, :3])
     path = write_table(tmp_path / "scores.csv", columns(logits, labels))
-    scores = read_scores(path, ReadOptions(features=tmp_path / "hidden.npy"))
+    scores = read_scores(path, ReadOptions(features=(tmp_path / "hidden.npy",)))
     np.testing.assert_array_equal(scores.features, logits[:, :3])
 
 

@@ -58,6 +58,9 @@ def test_shares_may_be_rounded():
         ([1.2, -0.1, -0.1], "pass shares of at least 0"),
         ([np.nan, 0.5, 0.5], "pass shares of at least 0"),
         ([60, 30, 10], "class_prior sums to 100"),
+        ("balanced", 'class_prior=.balanced. is not possible: pass the share of each .*pass class_weight="balanced"'),
+        ("true", r"class_prior='true' is not possible: .*in the order of the columns\.$"),
+        (["a", "b", "c"], "class_prior does not hold numbers"),
     ],
 )
 def test_priors_that_cannot_be_are_refused(prior, message):

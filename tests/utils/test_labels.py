@@ -92,6 +92,49 @@ def test_columns_in_another_order_than_the_labels_are_warned_of():
     SPHClassifier(classes=["3", "10", "2", "1"]).fit(logits, names)
 
 
+@pytest.mark.parametrize(
+    ("labels", "columns"),
+    [
+        ([-1, 0, 1], [1, 2, 0]),  # the columns of 0, 1, -1, as by an index from the end
+        ([0, 1, 2], [2, 0, 1]),
+        ([1, 2, 3], [2, 1, 0]),
+    ],
+)
+@pytest.mark.parametrize("n_samples", [30, 200])
+def test_shifted_columns_are_warned_of_also_with_few_samples(labels, columns, n_samples):
+    logits, codes = make_samples(n_samples=n_samples, n_classes=3, home=5.0)
+    names = np.array(labels)
+    np.testing.assert_array_equal(SPHClassifier().fit(logits, names[codes]).classes_, names)
+    with pytest.warns(UserWarning, match="if the columns were in another order"):
+        SPHClassifier().fit(logits[:, columns], names[codes])
+
+
+def test_labels_that_start_at_another_number_than_the_columns_are_warned_of():
+    """Of the classes -1, 0 and 1, the samples lack -1, so the columns are taken for 0, 1 and 2."""
+    logits, codes = make_samples(n_samples=200, n_classes=3, home=5.0)
+    with pytest.warns(UserWarning, match="agrees with the label on only 0% of the samples"):
+        SPHClassifier().fit(logits[codes > 0], codes[codes > 0] - 1)
+
+
+@pytest.mark.parametrize(("moved", "names"), [([3, 7], "3, 7"), ([1, 4, 8], "1, 4, 8")])
+def test_a_few_swapped_columns_among_many_are_warned_of(moved, names):
+    logits, codes = make_samples(n_samples=300, n_classes=10, home=5.0)
+    logits[:, moved] = logits[:, np.roll(moved, 1)]
+    hint = rf"on only \d% of the samples of {names}; it would be right on (9\d|100)% if their columns were swapped"
+    with pytest.warns(UserWarning, match=hint):
+        SPHClassifier().fit(logits, codes)
+
+
+def test_classes_that_are_taken_for_another_one_are_not_warned_of():
+    """Class 3 is always taken for 7, and 1 for 4: their own columns are never largest, but nobody has swapped them."""
+    logits, codes = make_samples(n_samples=300, n_classes=10, home=5.0)
+    for one, other in ((3, 7), (1, 4)):
+        logits[codes == one, other] += 10.0
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*never predicts")
+        SPHClassifier().fit(logits, codes)
+
+
 def test_a_column_that_is_no_response_is_warned_of():
     logits, labels = make_samples(n_samples=200, n_classes=4)
     with_number = np.column_stack([logits, 1000 + np.arange(200)])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, TimeSeriesSplit
 
 from aftermax._utils.folds import sample_keys
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits
@@ -66,6 +66,14 @@ def test_splitters_of_scikit_learn_get_labels_and_groups():
         np.testing.assert_array_equal(train, their_train)
         np.testing.assert_array_equal(test, their_test)
     assert len(given_splits(TimeSeriesSplit(4), logits, labels, None)) == 4
+
+
+@pytest.mark.parametrize("cv", [GroupKFold(2), LeaveOneGroupOut()])
+def test_splitters_of_groups_without_groups_are_refused(cv):
+    with pytest.raises(
+        ValueError, match=f"cv={type(cv).__name__} needs groups: pass groups=, the group of each sample"
+    ):
+        given_splits(cv, np.zeros((4, 2)), np.arange(4), None)
 
 
 def test_splits_may_be_masks_and_hold_an_index_twice():

@@ -157,6 +157,25 @@ def test_response_array_refuses_the_same():
         ResponseArray.fit(LOGITS, LABELS).distances(LOGITS[:, :3])
 
 
+@pytest.mark.parametrize("shape", [(60, 4, 1), (15, 4, 2, 2)])
+def test_logits_with_more_axes_are_refused_with_their_shape(shape):
+    logits = np.zeros(shape)
+    head = SPHClassifier().fit(*make_samples(n_samples=60, n_classes=4))
+    for call in (lambda: SPHClassifier().fit(logits, np.zeros(len(logits))), lambda: head.predict(logits)):
+        with pytest.raises(
+            ValueError, match=re.escape(f"logits have shape {shape}: pass an array of shape (n_samples,")
+        ):
+            call()
+
+
+def test_text_as_weights_is_refused():
+    logits, labels = make_samples(n_samples=60, n_classes=4)
+    with pytest.raises(
+        ValueError, match=r"sample_weight does not hold numbers \(.*'heavy'\): pass one number for each"
+    ):
+        SPHClassifier().fit(logits, labels, sample_weight=["heavy"] * 60)
+
+
 def test_a_column_of_text_among_the_logits_is_refused_with_what_to_do():
     frame = pd.DataFrame({"ant": [0.5, 1.0, 2.0], "bee": [1.0, 0.0, 0.5], "label": ["ant", "bee", "ant"]})
     for call in (SPHClassifier().fit, ResponseArray.fit):

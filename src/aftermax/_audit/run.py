@@ -75,8 +75,8 @@ def audit(
         have been fitted on prove nothing. (To ask whether a *fitted* head is good on new samples, use
         :func:`~aftermax.check`.) A head with out-of-fold predictions in ``held_out_``, such as AutoHead and
         :class:`~aftermax.SPHClassifierCV`, is fitted once; any other head is cross-validated.
-    features : array-like of shape (n_samples, n_features), default=None
-        The model's last hidden layer, for heads whose ``fit`` takes it, as AutoHead's does.
+    features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
+        The model's last hidden layer, or several layers, for heads whose ``fit`` takes features, as AutoHead's does.
     sample_weight : array-like of shape (n_samples,), default=None
         The weight of each sample. Errors, gain and p-value are then weighted. Heads whose ``fit`` takes it are fitted
         with it.

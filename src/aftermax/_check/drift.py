@@ -17,6 +17,7 @@ Values = NDArray[np.float64]
 LEVEL = 0.01  # of all tests together, so that one in a hundred checks of an unchanged world says that it changed
 LEAST_EFFECT = 0.2  # standardised: below it, a difference is "small" by the convention of Cohen (1988)
 MOST_NAMED, MOST_LISTED = 3, 10  # quantities in the sentence, and in the table
+FEW = 20  # of fewer samples, that no drift was found says nothing: only changes by a standard deviation or so would be
 
 
 class Change(NamedTuple):
@@ -80,6 +81,11 @@ class Drift:
         return any(one.drifted for one in self.changes)
 
     @property
+    def too_few(self) -> bool:
+        """Whether nothing can be said, as no drift was found, but the samples are few."""
+        return not self.drifted and self.n_samples < FEW
+
+    @property
     def largest(self) -> list[Change]:
         """The changes, those that are drifts first, and then by their size."""
         return sorted(self.changes, key=lambda one: (not one.drifted, -abs(one.effect)))
@@ -87,6 +93,9 @@ class Drift:
     @property
     def sentence(self) -> str:
         """Whether the new samples look like those of the fit, with the largest changes."""
+        if self.too_few:
+            number = "One sample is" if self.n_samples == 1 else f"{self.n_samples} samples are"
+            return f"{number} too few to tell whether the logits have drifted: pass at least {FEW}."
         if not self.drifted:
             return "The new samples look like those that the head was fitted on."
         found = [one.sentence for one in self.largest if one.drifted]

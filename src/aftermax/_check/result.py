@@ -25,7 +25,7 @@ class Check:
     against_softmax : Compared or None
         The head as it is against softmax: ``n_samples``, ``error_before`` and ``error_after``, ``gain`` (the relative
         reduction of errors) and its 95 % ``gain_interval``, ``wins`` and ``losses``, and the one-sided p-values
-        ``p_fewer`` and ``p_more``. None without labels.
+        ``p_fewer`` and ``p_more``. Where softmax makes no error, ``gain`` counts errors. None without labels.
     refit : RefitCompared or None
         A head that was fitted on the new samples, out-of-fold: ``against_softmax`` and ``against_head``, whether it is
         ``proven`` that it makes fewer errors than softmax, and whether it ``keeps_softmax``. None without labels, and
@@ -35,6 +35,12 @@ class Check:
     samples_needed : tuple of int or None
         Between which numbers of samples a proof of what was found may be expected to need. None if that cannot be told,
         or if samples have groups or weights.
+    groups : int or None
+        How many groups p-values and intervals count; None if they count samples.
+    weighted : bool
+        Whether errors are weighted, by the weights of samples or by those that the head gives to classes.
+    hints : tuple of str
+        What may have been forgotten: weights for a head that was fitted with some.
     drift : Drift or None
         How the logits differ from those of the fit: ``drifted``, ``sentence`` and ``changes``. None if the head has no
         reference.
@@ -52,6 +58,9 @@ class Check:
     refit: RefitCompared | None = None
     promised_interval: tuple[float, float] | None = None
     samples_needed: tuple[int, int] | None = None
+    groups: int | None = None
+    weighted: bool = False
+    hints: tuple[str, ...] = ()
     drift: Drift | None = None
     fitted_on_share: float = 0.0
     warnings: tuple[str, ...] = ()
@@ -82,9 +91,19 @@ class Check:
         """Whether the head was fitted on these samples, or on a notable part of them: then nothing is proven."""
         return verdict.was_fitted_on(self)
 
+    @property
+    def counted(self) -> str:
+        """What is counted, in words: samples or groups, weighted or not; and hints, if there are any."""
+        parts = ["Errors are weighted; wins and losses are plain counts."] if self.weighted else []
+        if self.groups is not None:
+            parts.append(f"P-values and intervals count {self.groups:,} groups, not samples.")
+        return " ".join([*(parts or ["Every sample counts the same."]), *self.hints])
+
     def comparison_rows(self) -> list[list[str]]:
-        """The comparisons as the rows of a table."""
-        found = [] if self.against_softmax is None else [_row("this head against softmax", self.against_softmax)]
+        """The comparisons as the rows of a table; none if they prove nothing, as on one sample or those of the fit."""
+        if self.against_softmax is None or self.was_fitted_on or self.n_samples == 1:
+            return []
+        found = [_row("this head against softmax", self.against_softmax)]
         if self.refit is not None:
             found.append(_row("a refit against softmax", self.refit.against_softmax))
             found.append(_row("a refit against this head", self.refit.against_head))
@@ -92,9 +111,10 @@ class Check:
 
     def __repr__(self) -> str:
         parts = [self.verdict, "\n".join(f"Warning: {message}" for message in self.warnings)]
-        if self.against_softmax is not None and not self.was_fitted_on:
-            parts += [aligned(HEADINGS, self.comparison_rows(), texts=1) + f"\n{NOTE}", self.drift_sentence]
-        if self.drift is not None and not self.was_fitted_on:
+        rows = self.comparison_rows()
+        if rows:
+            parts += [aligned(HEADINGS, rows, texts=1) + f"\n{NOTE} {self.counted}", self.drift_sentence]
+        if self.drift is not None and not self.was_fitted_on and not self.drift.too_few:
             parts.append(repr(self.drift))
         return "\n\n".join(part for part in parts if part)
 
@@ -109,6 +129,9 @@ class Check:
             "refit": _plain(self.refit),
             "promised_interval": _plain(self.promised_interval),
             "samples_needed": _plain(self.samples_needed),
+            "groups": self.groups,
+            "weighted": self.weighted,
+            "hints": list(self.hints),
             "fitted_on_share": self.fitted_on_share,
             "drift": None if self.drift is None else self.drift.to_dict(),
             "warnings": list(self.warnings),
@@ -132,13 +155,13 @@ NOTE = "A refit is a head that was fitted on these samples, judged out-of-fold. 
 
 def _row(name: str, one: Compared) -> list[str]:
     low, high = map(signed, one.gain_interval)
+    gain = [signed(one.gain), f"{low} to {high}"] if one.error_before > 0 else ["no errors before", ""]
     return [
         name,
         f"{one.n_samples:,}",
         percent(one.error_before),
         percent(one.error_after),
-        signed(one.gain),
-        f"{low} to {high}",
+        *gain,
         f"{one.wins:,}",
         f"{one.losses:,}",
         f"{one.p_fewer:.2g}",

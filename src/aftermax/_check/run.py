@@ -20,6 +20,11 @@ from aftermax._utils.groups import as_groups, joined_groups
 from aftermax._utils.labels import label_codes, warn_if_misaligned
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready
 
+WEIGHTS_HINT = (
+    "The head was fitted with sample weights: if errors should count as they did there, pass those of these samples "
+    "too (sample_weight in Python, --weights on the command line)."
+)
+
 
 def check(
     head: Any,
@@ -45,8 +50,8 @@ def check(
         The model's outputs before softmax, for samples that the head was not fitted on.
     labels : array-like of shape (n_samples,), default=None
         Their true classes, if you know them.
-    features : array-like of shape (n_samples, n_features), default=None
-        As given to the head's ``fit``.
+    features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
+        As given to the head's ``fit``; several layers in the same order.
     sample_weight : array-like of shape (n_samples,), default=None
         The weight of each sample. The head's ``class_weight`` and ``class_prior`` are applied too, so that errors
         count as they did in its fit. Drift is not weighted.
@@ -104,6 +109,7 @@ def _check(
         samples = NewSamples(values, codes, hidden, _own_weights(head, weights, codes), joined)
         given = {"features": features, "sample_weight": sample_weight, "groups": groups}
         found = _compared(head, predicted, samples, given if share < NOTABLE else None, random_state)
+        found["hints"] = (WEIGHTS_HINT,) if sample_weight is None and _had_sample_weights(head) else ()
     return Check(
         n_samples=len(values),
         chosen="softmax" if keeps_softmax(head) else str(getattr(head, "chosen_", "sph")),
@@ -124,11 +130,14 @@ def _compared(
 ) -> dict[str, Any]:
     """The comparisons; without a refit, if nothing is given to it."""
     found = compare(samples, samples.logits.argmax(axis=1), predicted)
-    independent = samples.groups is None and np.ptp(samples.weights) == 0
+    counted, weighted = samples.weights > 0, bool(np.ptp(samples.weights) > 0)
+    groups = None if samples.groups is None else len(np.unique(samples.groups[counted]))
     again = None if given is None else refit(head, samples, given, random_state)
     return {
         "against_softmax": found,
-        "samples_needed": samples_needed(found) if independent else None,
+        "samples_needed": samples_needed(found) if groups is None and not weighted else None,
+        "groups": groups,
+        "weighted": weighted,
         "refit": None if again is None else again.compared(samples, predicted),
         "refitted_head": None if again is None else again.head,
     }
@@ -169,6 +178,12 @@ def _own_weights(head: Any, weights: NDArray[np.float64], codes: NDArray[np.int6
     if not weights.any():
         raise ValueError("All samples have a weight of 0, by sample_weight or by the head's class_weight: pass others.")
     return weights
+
+
+def _had_sample_weights(head: Any) -> bool:
+    """Whether the head was fitted with weights of samples, if that can be told: AutoHead knows."""
+    by_class = any(getattr(head, name, None) is not None for name in ("class_weight", "class_prior"))
+    return not by_class and bool(getattr(getattr(head, "candidates_", None), "weighted", False))
 
 
 def _fitted_on_share(head: HeadEstimator, logits: NDArray[np.float64]) -> float:

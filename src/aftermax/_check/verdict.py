@@ -31,7 +31,7 @@ NO_PROOF = (
 def action(check: Check) -> str:
     """What to do: "keep", "refit", "drop" or "not enough"."""
     found = check.against_softmax
-    if found is None or was_fitted_on(check):
+    if found is None or was_fitted_on(check) or check.n_samples == 1:
         return "not enough"
     if found.p_more < ALPHA and not (check.refit is not None and check.refit.proven):
         return "drop"
@@ -75,6 +75,8 @@ def verdict(check: Check) -> str:
     found = check.against_softmax
     if found is None:
         return drift_sentence(check) if was_fitted_on(check) else f"{drift_sentence(check)} {NO_PROOF}"
+    if check.n_samples == 1:
+        return "Not enough samples to tell: one sample proves nothing; label more, and check again."
     if was_fitted_on(check):
         return f"Not enough samples to tell: {_fitted_on(check)}, which prove nothing; pass samples that came later."
     if check.action == "refit" and check.refit is not None:
@@ -144,6 +146,10 @@ def _not_enough(check: Check, found: Compared) -> str:
 
 
 def _of_the_head(found: Compared) -> str:
+    if found.error_before == 0:
+        made = "neither does the head" if found.losses == 0 else f"the head makes {found.losses:,}"
+        p = f" (p {p_value(found.p_more)})" if found.losses else ""
+        return f"softmax makes no errors on these {found.n_samples:,} samples, and {made}{p}"
     if found.wins + found.losses == 0:
         return f"the head changes no prediction of these {found.n_samples:,} samples from wrong to right or back"
     return f"the head makes {fewer(found.gain)} errors {_than_softmax(found)} ({_numbers(found)})"

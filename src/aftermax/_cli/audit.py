@@ -50,7 +50,7 @@ def audit(
     not have been trained on these samples either.
     """
     if html is not None:
-        check_output(html, (scores, file.labels, file.features), (".html", ".htm"))
+        check_output(html, (scores, file.labels, *file.feature_files), (".html", ".htm"))
     elif title is not None:
         raise ValueError("--title needs --html: it is the title of the report.")
     result, samples = run_audit(scores, head, file)
@@ -73,7 +73,7 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     if head.head is HeadName.sph and head.class_prior is not None:
         raise ValueError("--class-prior needs --head auto: use --class-weight with --head sph.")
     with_features = head.head is HeadName.auto and not file.logits_only
-    if file.features is not None and not with_features:
+    if file.feature_files and not with_features:
         reason = "--logits-only" if file.logits_only else "--head sph"
         raise ValueError(f"--features cannot be used with {reason}: leave one of the two out.")
     if file.positive is not None and file.classes is not None:
@@ -113,6 +113,7 @@ def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassi
         return SPHClassifierCV(class_weight=weight, random_state=head.seed, n_jobs=jobs)
     return AutoHead(
         only_proven=head.only_proven,
+        budget=head.budget.value,
         class_weight=weight,
         class_prior=None if head.class_prior is None else numbers_by_class("--class-prior", head.class_prior, classes),
         random_state=head.seed,

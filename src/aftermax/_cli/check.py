@@ -47,7 +47,7 @@ def check(
     from aftermax._scorefiles.predict import without_column_names
 
     if html is not None:
-        check_output(html, (head, scores, labels, file.features), (".html", ".htm"))
+        check_output(html, (head, scores, labels, *file.feature_files), (".html", ".htm"))
     elif title is not None:
         raise ValueError("--title needs --html: it is the title of the page.")
     fitted, fitted_on = read_head(head, scores)

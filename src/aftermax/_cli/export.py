@@ -44,7 +44,11 @@ def export(
         text_option("--logits-from", "The network's tensor with the logits, if it has several outputs."),
     ] = None,
     features_from: Annotated[
-        str | None, text_option("--features-from", "The network's tensor with the features.")
+        list[str] | None,
+        text_option(
+            "--features-from",
+            "The network's tensor with the features. Given several times, the tensors are put side by side.",
+        ),
     ] = None,
     keep_outputs: Annotated[bool, typer.Option("--keep-outputs", help="Keep the network's own outputs, too.")] = False,
     precision: Annotated[
@@ -66,8 +70,8 @@ def export(
     """
     from aftermax.bridges.onnx import attach, to_onnx
 
-    check_output(out, (head, onto, check, inputs, file.features), (".onnx",))
-    _check_options(onto, check, {"--logits-from": logits_from, "--features-from": features_from}, inputs)
+    check_output(out, (head, onto, check, inputs, *file.feature_files), (".onnx",))
+    _check_options(onto, check, {"--logits-from": logits_from, "--features-from": features_from or None}, inputs)
     fitted, fitted_on = read_head(head)
     if onto is not None:
         existing_file(onto)
@@ -75,7 +79,7 @@ def export(
     def make_model(path: Path | None) -> Any:
         if onto is None:
             return to_onnx(fitted, path, precision=precision.value)
-        tensors = {"logits": logits_from, "features": features_from}
+        tensors: dict[str, Any] = {"logits": logits_from, "features": features_from or None}
         return attach(onto, fitted, path, **tensors, precision=precision.value, keep_outputs=keep_outputs)
 
     agreement = None
@@ -96,7 +100,7 @@ def export(
     print_message(f"Written to {out}{note}")
 
 
-def _check_options(onto: Path | None, check: Path | None, tensors: dict[str, str | None], inputs: Path | None) -> None:
+def _check_options(onto: Path | None, check: Path | None, tensors: dict[str, object], inputs: Path | None) -> None:
     """Refuse options that would have no effect."""
     for option, value in tensors.items():
         if value is not None and onto is None:

@@ -33,7 +33,7 @@ def fit(
 
     It prints the gain to expect, as audit estimates it, and keeps softmax if no gain is proven.
     """
-    check_output(out, (scores, file.labels, file.features), (".npz",))
+    check_output(out, (scores, file.labels, *file.feature_files), (".npz",))
     result, samples = run_audit(scores, head, file)
 
     from aftermax.storage.head_files import write_head

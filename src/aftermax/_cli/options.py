@@ -76,6 +76,14 @@ class HeadName(StrEnum):
     sph = "sph"
 
 
+class Budget(StrEnum):
+    """How much time AutoHead's kernels may take."""
+
+    fast = "fast"
+    standard = "standard"
+    thorough = "thorough"
+
+
 @dataclass(frozen=True)
 class HeadOptions:
     """Which head is fitted, and how."""
@@ -88,6 +96,9 @@ class HeadOptions:
         bool,
         typer.Option("--only-proven", help="Keep softmax unless fewer errors are proven, as --head sph always does."),
     ] = False
+    budget: Annotated[Budget, typer.Option("--budget", help="How much time the kernels of AutoHead may take.")] = (
+        Budget.standard
+    )
     class_weight: Annotated[
         str | None,
         text_option(
@@ -131,11 +142,12 @@ class FileOptions:
         str | None, text_option("--label-column", "The column of the labels, if it is not called label or labels.")
     ] = None
     features: Annotated[
-        Path | None,
+        list[Path] | None,
         file_option(
             "--features",
-            "A separate file with the model's last hidden layer, as .npy. Without it, an array called features in an "
-            ".npz file, or columns called feature_..., are read.",
+            "A separate file with the model's last hidden layer, as .npy. Given several times, as for several layers, "
+            "the features are put side by side. Without it, an array called features in an .npz file, or columns "
+            "called feature_..., are read.",
         ),
     ] = None
     part: Annotated[
@@ -153,6 +165,11 @@ class FileOptions:
         ),
     ] = False
 
+    @property
+    def feature_files(self) -> tuple[Path, ...]:
+        """The files of --features, in the order given."""
+        return tuple(self.features or ())
+
     def read_options(self, labels: Path | None = None, keep: str | None = None) -> ReadOptions:
         """The options of :mod:`aftermax._scorefiles`."""
         from aftermax._scorefiles import ReadOptions
@@ -161,7 +178,7 @@ class FileOptions:
             part=self.part,
             label_column=self.label_column,
             labels=labels,
-            features=self.features,
+            features=self.feature_files,
             ignore=split_names(self.ignore),
             keep=split_names(keep),
             log=self.log,

@@ -49,7 +49,7 @@ def predict(
     if as_json and out == STANDARD_OUTPUT:
         raise ValueError("--json and the predictions cannot both go to standard output: name a file with -o.")
     if out != STANDARD_OUTPUT:
-        check_output(out, (head, scores, labels, file.features))
+        check_output(out, (head, scores, labels, *file.feature_files))
     fitted, fitted_on = read_head(head, scores)
     options = options_for_head(file.read_options(labels, keep), fitted_on)
     announce_compilation()

@@ -120,7 +120,7 @@ def without_column_names(head: Any) -> Any:
 def open_for_head(head: Any, source: str, options: ReadOptions) -> Iterator[ScoreFile]:
     """Open a score file that has the columns that the head was fitted on, and at least one row."""
     width = head.features_width_
-    if width is None and options.features is not None:
+    if width is None and options.features:
         raise ValueError("This head was fitted without features: leave --features out.")
     classes = tuple(labels_to_text(head.classes_)[-head.n_features_in_ :].tolist())  # of one column: the second
     known = [*options.columns, tuple(getattr(head, "feature_names_in_", ())), classes]

@@ -185,23 +185,25 @@ def _with_separate_files(file: ScoreFile, options: ReadOptions) -> Iterator[Rows
     """The rows of a score file with the labels and features of separate files, if there are such files."""
     with ExitStack() as stack:
         labels = None if options.labels is None else _read_labels(options.labels, options.label_column)
-        features = None
-        if options.features is not None and options.with_features:
-            features = _open_features(stack.enter_context(open_source(str(options.features))))
+        paths = options.features if options.with_features else ()
+        features = [_open_features(stack.enter_context(open_source(str(path)))) for path in paths]
+        sizes = [] if labels is None else [(options.labels, labels.shape[0])]
+        sizes += [(path, stream.shape[0]) for path, stream in zip(paths, features, strict=True)]
         total = 0
         for rows in file.batches:
             first, total = total, total + len(rows.logits)
-            for path, values in ((options.labels, labels), (options.features, features)):
-                if values is not None and values.shape[0] < total:
-                    raise _unequal_rows(path, values.shape[0], file.name, "more")
+            for path, size in sizes:
+                if size < total:
+                    raise _unequal_rows(path, size, file.name, "more")
             if labels is not None:
                 rows = rows._replace(labels=labels[first:total])
-            if features is not None:
-                rows = rows._replace(features=_read_features(features, first, total))
+            if features:
+                read = [_read_features(stream, first, total) for stream in features]
+                rows = rows._replace(features=np.hstack(read))
             yield rows
-    for path, values in ((options.labels, labels), (options.features, features)):
-        if values is not None and values.shape[0] > total:
-            raise _unequal_rows(path, values.shape[0], file.name, str(total))
+    for path, size in sizes:
+        if size > total:
+            raise _unequal_rows(path, size, file.name, str(total))
 
 
 def _unequal_rows(path: Path | None, rows: int, name: str, other_rows: str) -> ValueError:

@@ -44,8 +44,10 @@ class ReadOptions:
     groups, weights : str or None
         The columns, or the arrays of an .npz file, of what each sample is of and of its weight. An array may have the
         name of its part before this, as ``val_logits`` has.
-    labels, features : Path or None
-        Separate files for labels and features.
+    labels : Path or None
+        A separate file for the labels.
+    features : tuple of Path
+        Separate files for features, which are put side by side.
     positive : str or None
         For a file with one column of scores: the class whose log-odds they are.
     classes : tuple of str
@@ -66,7 +68,7 @@ class ReadOptions:
     groups: str | None = None
     weights: str | None = None
     labels: Path | None = None
-    features: Path | None = None
+    features: tuple[Path, ...] = ()
     positive: str | None = None
     classes: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

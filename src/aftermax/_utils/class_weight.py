@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.labels import listed
-from aftermax._utils.validation import as_weights, check_number
+from aftermax._utils.validation import as_numbers, as_weights, check_number
 
 SHARES_TOLERANCE = 0.01  # the shares of the classes may be rounded
 
@@ -41,7 +41,7 @@ def weights_by_class(
     """
     n_classes = len(classes)
     by_class = np.ones(n_classes)
-    if class_weight == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced":
         totals = np.bincount(codes, sample_weight, minlength=n_classes)
         by_class = totals.sum() / (np.count_nonzero(totals) * np.where(totals > 0, totals, 1.0))
     elif isinstance(class_weight, dict):
@@ -75,12 +75,18 @@ def weights_by_prior(
 
 def _shares(class_prior: object, classes: NDArray[Any]) -> NDArray[np.float64]:
     names = classes.tolist()
+    if isinstance(class_prior, str | bytes):
+        balanced = ' For all classes to count the same, pass class_weight="balanced".' * (class_prior == "balanced")
+        raise ValueError(
+            f"class_prior={class_prior!r} is not possible: pass the share of each class, as a dict or in the order of "
+            f"the columns.{balanced}"
+        )
     if isinstance(class_prior, dict):
         unknown = [name for name in class_prior if name not in names]
         if unknown:
             raise ValueError(f"class_prior names {listed(unknown)}, not among the classes ({listed(names)}).")
         class_prior = [class_prior.get(name, 0.0) for name in names]
-    values = np.asarray(class_prior, dtype=np.float64)
+    values = as_numbers("class_prior", class_prior, "pass the share of each class, as a dict or in their order")
     if values.shape != (len(names),):
         raise ValueError(
             f"class_prior has shape {values.shape} but there are {len(names)} classes: pass the share of each, in the "

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
-# Columns seem to be in the wrong order if the accuracy is at most ALIGNED_ACCURACY and another order would add at least
-# ACCURACY_GAIN, with at least SAMPLES_PER_CLASS samples for each class on average.
+# Columns seem to be in the wrong order if the accuracy is at most ALIGNED_ACCURACY and another order would add one of
+# ACCURACY_GAINS, each with the least number of samples for each class, on average, that shows it.
 ALIGNED_ACCURACY = 0.6
-ACCURACY_GAIN = 0.3
-SAMPLES_PER_CLASS = 20
+ACCURACY_GAINS = ((0.3, 20), (0.6, 10))
+SAMPLES_OF_SWAPPED = 10  # of each class, to tell that some classes have each other's columns
 NAME_COLUMNS = "name the class of each column, in order: classes=[...] in Python, --classes on the command line"
 
 
@@ -217,30 +217,49 @@ def warn_if_misaligned(
 ) -> bool:
     """Warn if the columns seem to belong to other classes than these, and return whether they do.
 
-    They do if the accuracy of softmax is far below chance, or would be far better with the columns in another order.
-    The best order is a linear assignment problem on the confusion matrix (Kuhn, 1955).
+    They do if the accuracy of softmax is far below chance, or would be far better with the columns in another order; or
+    if that is so for some classes, which have each other's columns. The best order is a linear assignment problem on
+    the confusion matrix (Kuhn, 1955).
     """
     n_classes, n_samples = len(classes), len(codes)
     cells = codes * n_classes + logits.argmax(axis=1)
     confusion = np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
-    right = int(np.trace(confusion))
-    if right > ALIGNED_ACCURACY * n_samples:
+    right, sizes = np.diagonal(confusion), confusion.sum(axis=1)
+    accuracy = right.sum() / n_samples
+    if accuracy > ALIGNED_ACCURACY and np.count_nonzero((right < sizes / 2) & (sizes >= SAMPLES_OF_SWAPPED)) < 2:
         return False
     from scipy.optimize import linear_sum_assignment
 
-    right_if_reordered = int(confusion[linear_sum_assignment(-confusion)].sum())
-    chance = n_samples / n_classes
-    enough = n_samples >= SAMPLES_PER_CLASS * n_classes
-    if enough and right_if_reordered - right > ACCURACY_GAIN * n_samples:
-        hint = f"it would be right on {right_if_reordered / n_samples:.0%} if the columns were in another order"
-    elif chance - right > 6 * math.sqrt(chance):
+    order = linear_sum_assignment(-confusion)[1]
+    if_reordered = confusion[np.arange(n_classes), order]
+    more, chance = int((if_reordered - right).sum()), n_samples / n_classes
+    enough = any(more > gain * n_samples and n_samples >= least * n_classes for gain, least in ACCURACY_GAINS)
+    swapped = _swapped(right, if_reordered, sizes, order)
+    which, some = "the samples", np.ones(n_classes, dtype=bool)
+    if accuracy <= ALIGNED_ACCURACY and enough:
+        hint = f"it would be right on {if_reordered.sum() / n_samples:.0%} if the columns were in another order"
+    elif accuracy <= ALIGNED_ACCURACY and chance - right.sum() > 6 * math.sqrt(chance):
         hint = f"chance alone would be right on {1 / n_classes:.0%}"
+    elif swapped.any():
+        which, some = f"the samples of {listed(classes[swapped].tolist())}", swapped
+        hint = f"it would be right on {if_reordered[some].sum() / sizes[some].sum():.0%} if their columns were swapped"
     else:
         return False
     warnings.warn(
-        f"The largest logit agrees with the label on only {right / n_samples:.0%} of the samples; {hint}. Do the "
-        f"columns belong to the classes {listed(classes.tolist())}, in this order? If not, {NAME_COLUMNS}.",
+        f"The largest logit agrees with the label on only {right[some].sum() / sizes[some].sum():.0%} of {which}; "
+        f"{hint}. Do the columns belong to the classes {listed(classes.tolist())}, in this order? If not, "
+        f"{NAME_COLUMNS}.",
         UserWarning,
         stacklevel=stacklevel,
     )
     return True
+
+
+def _swapped(
+    right: NDArray[np.int64], if_reordered: NDArray[np.int64], sizes: NDArray[np.int64], order: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Which classes have each other's columns: in the best order, half of the samples of each are right in addition."""
+    found = (if_reordered - right > sizes / 2) & (sizes >= SAMPLES_OF_SWAPPED)
+    while (found & ~found[order]).any():  # the class whose column it has must be one of them
+        found &= found[order]
+    return np.asarray(found)

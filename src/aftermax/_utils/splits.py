@@ -41,7 +41,12 @@ def random_splits(
 
 def given_splits(cv: Any, X: Any, y: NDArray[Any], groups: Any) -> list[Split]:
     """The splits of a splitter or of an iterable, checked."""
-    pairs = list(cv.split(X, y, groups)) if hasattr(cv, "split") else list(cv)
+    try:
+        pairs = list(cv.split(X, y, groups)) if hasattr(cv, "split") else list(cv)
+    except ValueError as error:
+        if groups is None and "'groups'" in str(error):
+            raise ValueError(f"cv={type(cv).__name__} needs groups: pass groups=, the group of each sample.") from error
+        raise
     if not pairs:
         raise ValueError("cv gives no splits: pass a splitter, or a list. (A generator gives its splits only once.)")
     return [_checked(pair, len(y)) for pair in pairs]

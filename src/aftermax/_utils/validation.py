@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +49,12 @@ def as_logits(
         check_is_fitted(estimator)
         _check_width(shape_of(logits), estimator)
     one_logit = is_one_logit(logits)
+    if len(shape_of(logits)) > 2:
+        raise ValueError(
+            f"logits have shape {shape_of(logits)}: pass an array of shape (n_samples, n_classes), one row for each "
+            "label. Of a model with several labels for each input, as for pixels or words, pass "
+            "logits.reshape(-1, n_classes) if the classes are the last axis."
+        )
     columns = np.asarray(logits).reshape(-1, 1) if len(shape_of(logits)) == 1 else logits
     checked = _checked_by_sklearn(columns, estimator, reset)
     if len(checked) == 0:
@@ -122,27 +128,55 @@ def _check_finite(logits: NDArray[Any], first_row: int = 0) -> None:
 
 
 def as_features(features: ArrayLike, n_samples: int, width: int | None = None) -> NDArray[np.float64]:
-    """Return features as a finite float64 array with one row per sample and, if given, ``width`` columns."""
+    """Return features as a finite float64 array with one row per sample and, if given, ``width`` columns.
+
+    Several arrays, one for each layer, are put side by side; see :func:`are_several`.
+    """
+    if are_several(features):
+        parts = [_one_array(one, n_samples, f"features[{i}]") for i, one in enumerate(cast(Sequence[Any], features))]
+        values, sizes = np.hstack(parts), f" ({' + '.join(str(one.shape[1]) for one in parts)})"
+    else:
+        values, sizes = _one_array(features, n_samples, "features"), ""
+    if width is not None and values.shape[1] != width:
+        raise ValueError(
+            f"features have {values.shape[1]} columns{sizes}, but the head was fitted on {width}: pass the same layer, "
+            "or the same layers in the same order."
+        )
+    return values
+
+
+def are_several(features: object) -> bool:
+    """Whether features are several arrays: a list or tuple in which an array has more than one dimension.
+
+    Any other list is one array: of rows, which are lists of numbers or arrays with one dimension.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.validation import are_several
+    >>> are_several([np.zeros((5, 2)), np.zeros((5, 3))]), are_several([[0.0, 1.0], [2.0, 3.0]])
+    (True, False)
+    """
+    return isinstance(features, list | tuple) and any(len(getattr(one, "shape", ())) > 1 for one in features)
+
+
+def _one_array(features: ArrayLike, n_samples: int, name: str) -> NDArray[np.float64]:
     values = np.asarray(features)
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(
-            f"features have shape {values.shape}: pass an array of shape (n_samples, n_features). Flatten a layer with "
+            f"{name} have shape {values.shape}: pass an array of shape (n_samples, n_features). Flatten a layer with "
             "more axes first: features.reshape(len(features), -1)."
         )
     if len(values) != n_samples:
         raise ValueError(
-            f"features have {len(values)} samples but logits have {n_samples}: pass both for the same samples."
-        )
-    if width is not None and values.shape[1] != width:
-        raise ValueError(
-            f"features have {values.shape[1]} columns, but the head was fitted on {width}: pass the same layer."
+            f"{name} have {len(values)} samples but logits have {n_samples}: pass both for the same samples."
         )
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"features are of type {values.dtype}: pass numbers.")
+        raise ValueError(f"{name} are of type {values.dtype}: pass numbers.")
     finite = np.isfinite(values)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
-        raise ValueError(f"features contain {values[row, column]} at row {row}, column {column}: drop such samples.")
+        raise ValueError(f"{name} contain {values[row, column]} at row {row}, column {column}: drop such samples.")
     return values.astype(np.float64)
 
 
@@ -150,7 +184,7 @@ def as_weights(weights: ArrayLike | None, n_samples: int) -> NDArray[np.float64]
     """Return the sample weights as float64: finite, not negative, and not all zero; ones if None."""
     if weights is None:
         return np.ones(n_samples)
-    values = np.asarray(weights, dtype=np.float64)
+    values = as_numbers("sample_weight", weights, "pass one number for each sample")
     if values.shape != (n_samples,):
         raise ValueError(
             f"sample_weight has shape {values.shape} but there are {n_samples} samples: pass one weight per sample."
@@ -191,6 +225,14 @@ def check_number(
     if not low <= float(value) <= high or (math.isinf(value) and not infinite):
         raise ValueError(f"{name}={value!r} is out of range: choose a number in {bounds}.")
     return float(value)
+
+
+def as_numbers(name: str, values: object, advice: str) -> NDArray[np.float64]:
+    """Return an array of float64; refuse text and other objects, with an advice what to pass."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} does not hold numbers ({error}): {advice}.") from error
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:

@@ -33,8 +33,9 @@ def fit(
         j. One logit for each sample, of a binary model, is the log-odds of the second class.
     labels : array-like of shape (n_samples,)
         The true classes, integers or strings.
-    features : array-like of shape (n_samples, n_features), default=None
-        The model's last hidden layer, if you have it. Then ``predict`` needs it too.
+    features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
+        The model's last hidden layer, or several layers, if you have them. Then ``predict`` needs them too. See
+        :meth:`AutoHead.fit <aftermax.AutoHead.fit>`.
     sample_weight : array-like of shape (n_samples,), default=None
         The weight of each sample.
     groups : array-like of shape (n_samples,), default=None

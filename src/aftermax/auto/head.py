@@ -186,9 +186,10 @@ class AutoHead(HeadEstimator):
             belongs to class j. One logit for each sample, of a binary model, is the log-odds of the second class.
         y : array-like of shape (n_samples,)
             The true classes, integers or strings.
-        features : array-like of shape (n_samples, n_features), default=None
+        features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
             The model's last hidden layer, or any other features of the samples. If given, then also to
-            :meth:`predict`.
+            :meth:`predict`. Several arrays, as of several layers, are put side by side: a list in which an array has
+            two dimensions. Any other list is one array, of rows.
         sample_weight : array-like of shape (n_samples,), default=None
             The weight of each sample.
         groups : array-like of shape (n_samples,), default=None
@@ -281,8 +282,8 @@ class AutoHead(HeadEstimator):
         ----------
         X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Logits, as given to :meth:`fit`.
-        features : array-like of shape (n_samples, n_features), default=None
-            As given to :meth:`fit`.
+        features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
+            As given to :meth:`fit`; several layers in the same order.
         """
         inputs = self._inputs(X, features)
         return np.asarray(self.classes_[self.fitted_head_.predict(inputs)])
@@ -294,8 +295,8 @@ class AutoHead(HeadEstimator):
         ----------
         X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Logits, as given to :meth:`fit`.
-        features : array-like of shape (n_samples, n_features), default=None
-            As given to :meth:`fit`.
+        features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
+            As given to :meth:`fit`; several layers in the same order.
         """
         inputs = self._inputs(X, features)
         return np.asarray(self.fitted_head_.predict_proba(inputs))

@@ -1,8 +1,8 @@
-"""Run a frozen PyTorch model once over a data loader, and collect logits, labels and a layer's features."""
+"""Run a frozen PyTorch model once over a data loader, and collect logits, labels and features of layers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from torch.utils.data import Dataset, IterableDataset
 
 from aftermax._utils.progress import Progress
 from aftermax._utils.validation import as_logits
-from aftermax.bridges._torch_layer_features import LayerFeatures
+from aftermax.bridges._torch_layer_features import LayersFeatures
 
 LABEL_KEYS = ("labels", "label")  # of a batch that is a dictionary
 
@@ -31,7 +31,7 @@ def collect_logits(
     model: nn.Module,
     loader: Iterable[Any],
     *,
-    layer: str | None = None,
+    layer: str | Sequence[str] | None = None,
     device: torch.device | str | None = None,
     progress: bool | None = None,
 ) -> Collected:
@@ -50,12 +50,13 @@ def collect_logits(
         A DataLoader, or any iterable. A batch is ``(inputs, labels)``, inputs alone, or a dictionary, which is passed
         to the model without its ``"labels"`` or ``"label"``. Inputs that are a list or a dictionary are passed as
         several arguments. The loader may shuffle: labels come from the same batch as the inputs.
-    layer : str, default=None
+    layer : str or list of str, default=None
         Also collect features from the layer of this name, as in ``model.named_modules()``, flattened to shape
         (n_samples, n_features). For the layer that returns the logits, the features are its *input*: to get the last
         hidden layer, name the last layer. For any other layer, they are its output, before any later operation: for a
         Linear, the values before the ReLU that follows. In a ResNet, ``layer="fc"`` and ``layer="avgpool"`` give the
-        same features.
+        same features. The features of several layers, ``layer=["layer3", "avgpool"]``, are put side by side, in this
+        order.
     device : torch.device or str, default=None
         The device that inputs are moved to. If None, the device of the model's first parameter. The model is not moved.
     progress : bool, default=None
@@ -88,7 +89,7 @@ def collect_logits(
     labels: list[NDArray[Any]] = []
     features: list[NDArray[Any]] = []
     with (
-        LayerFeatures(model, layer) as layer_features,
+        LayersFeatures(model, layer) as layers,
         _in_eval_mode(model),
         torch.inference_mode(),
         Progress("Running the model", _length(loader), progress) as bar,
@@ -98,7 +99,8 @@ def collect_logits(
             moved = _moved(inputs, target)
             batch_logits = _logits_in(_run(model, moved), moved)
             logits.append(_as_array(batch_logits))
-            features += [_as_array(values) for values in layer_features.of_last_batch(batch_logits)]
+            of_layers = [_as_array(values) for values in layers.of_last_batch(batch_logits)]
+            features += [np.hstack(of_layers)] if of_layers else []
             labels += [] if batch_labels is None else [_as_labels(batch_labels, len(batch_logits), number)]
             if labels and len(labels) != len(logits):
                 raise ValueError(f"Up to batch {number}, some batches have labels and some do not: use all or none.")

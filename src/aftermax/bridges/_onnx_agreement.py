@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from onnx import ModelProto
 
+from aftermax._utils.validation import as_features
 from aftermax.bridges._onnx_files import Model
 
 TOLERANCE = 1e-3  # probabilities that differ by no more than this are taken as equal
@@ -63,8 +64,8 @@ def agreement(
         The head that the model was made from.
     logits : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
         Logits, as for the head's ``predict``.
-    features : array-like of shape (n_samples, n_features), default=None
-        Features, if the head was fitted with features.
+    features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
+        Features, if the head was fitted with features, as for the head's ``predict``.
     inputs : array-like, or dict of array-like, default=None
         For a head that is attached to a network: the network's inputs for the same samples, as an array or, if the
         network has several inputs, as a dictionary by name.
@@ -85,9 +86,10 @@ def agreement(
     >>> counts.same, counts.differing
     (4000, 0)
     """
-    arrays = [np.asarray(values) for values in (logits, features) if values is not None]
-    if arrays[0].ndim == 1:  # one logit for each sample
-        arrays[0] = arrays[0].reshape(-1, 1)
+    scores = np.asarray(logits)
+    arrays = [scores.reshape(-1, 1) if scores.ndim == 1 else scores]  # one logit for each sample is one column
+    if features is not None:
+        arrays.append(as_features(features, len(scores)))
     predictions, expected = np.asarray(head.predict(*arrays)), head.predict_proba(*arrays)
     model_inputs = dict(zip(("logits", "features"), arrays, strict=False)) if inputs is None else inputs
     labels, probabilities = _run(_session(model), model_inputs, expected.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,14 @@ from aftermax.bridges._onnx_editing import (
 )
 from aftermax.bridges._onnx_files import Model, check_and_write, read_model
 from aftermax.bridges._onnx_graph import OPSET, Graph, Value, input_widths, output_infos, write_head
-from aftermax.bridges._onnx_tensors import Tensor, missing_names_error, named_tensor, tensors_of, warn_if_probabilities
+from aftermax.bridges._onnx_tensors import (
+    Tensor,
+    missing_names_error,
+    named_features,
+    named_tensor,
+    tensors_of,
+    warn_if_probabilities,
+)
 
 
 def attach(
@@ -30,7 +38,7 @@ def attach(
     path: str | os.PathLike[str] | None = None,
     *,
     logits: str | None = None,
-    features: str | None = None,
+    features: str | Sequence[str] | None = None,
     precision: str = "float32",
     keep_outputs: bool = False,
 ) -> ModelProto:
@@ -48,9 +56,9 @@ def attach(
         The name of the tensor with the logits, an output or any tensor inside the network. If None, the network's only
         output is used, unless it comes from a Softmax, or for a head that was fitted on one logit from a Sigmoid: then
         the error names the tensor to use.
-    features : str, default=None
+    features : str or list of str, default=None
         The name of the tensor with the features, if the head was fitted with features. A tensor with more than two
-        dimensions is flattened.
+        dimensions is flattened. Several tensors are put side by side, in this order.
     precision : {"float32", "float64"}, default="float32"
         The type that the head computes in; see :func:`~aftermax.bridges.onnx.to_onnx`.
     keep_outputs : bool, default=False
@@ -81,7 +89,7 @@ def attach(
     if formula.width is None and features is not None:
         raise ValueError("This head was fitted without features: pass only the name of the logits.")
     network = with_supported_opset(read_model(model))
-    tensors = _input_tensors(network, formula, {"logits": logits, "features": features})
+    tensors = _input_tensors(network, formula, logits, features)
     one_logit = formula.logits_width == 1
     warn_if_probabilities(network, tensors[0].name, "Sigmoid" if one_logit else "Softmax", named=logits is not None)
     if not keep_outputs:
@@ -91,22 +99,33 @@ def attach(
     first, *others = (Value(graph, new_names.get(tensor.name, tensor.name)) for tensor in tensors)
     if one_logit:  # of shape (n_samples,) or (n_samples, 1)
         first = graph.add("Reshape", first, graph.constant(np.array([-1, 1]), "one_column"))
-    write_head(graph, formula, [first, *(graph.add("Flatten", value, axis=1) for value in others)])
+    write_head(graph, formula, [first, *_side_by_side(graph, others)])
     _join(network, graph, (tensors[0].shape or [None])[0])
     return check_and_write(network, path, full_check=False)
 
 
-def _input_tensors(network: ModelProto, formula: Formula, names: dict[str, str | None]) -> list[Tensor]:
+def _input_tensors(
+    network: ModelProto, formula: Formula, logits: str | None, features: str | Sequence[str] | None
+) -> list[Tensor]:
     """The tensors that are the head's inputs, logits first; by default the logits are the network's only output."""
-    tensors = tensors_of(network)
+    tensors, widths = tensors_of(network), input_widths(formula)
     outputs = [value.name for value in network.graph.output]
-    chosen = {"logits": outputs[0]} if len(outputs) == 1 else {}
-    chosen |= {role: name for role, name in names.items() if name is not None}
-    widths = input_widths(formula)
-    missing = {role: width for role, width in widths.items() if role not in chosen}
-    if missing:
+    if logits is None and len(outputs) == 1:
+        logits = outputs[0]
+    chosen = {"logits": logits, "features": features}
+    missing = {role: width for role, width in widths.items() if chosen[role] is None}
+    if logits is None or missing:
         raise missing_names_error(network, tensors, missing)
-    return [named_tensor(network, tensors, chosen[role], role, width) for role, width in widths.items()]
+    found = [named_tensor(network, tensors, logits, "logits", widths["logits"])]
+    return found if features is None else found + named_features(network, tensors, features, widths["features"])
+
+
+def _side_by_side(graph: Graph, features: list[Value]) -> list[Value]:
+    """The features of all tensors as one matrix, in a list; an empty list without features."""
+    flat = [graph.add("Flatten", value, axis=1) for value in features]
+    if len(flat) < 2:
+        return flat
+    return [graph.add("Concat", *(graph.cast(value, graph.dtype) for value in flat), axis=1)]  # of one type
 
 
 def _free_output_names(graph: GraphProto, prefix: str) -> dict[str, str]:

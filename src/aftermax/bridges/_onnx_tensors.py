@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, shape_inference
@@ -87,8 +88,35 @@ def missing_names_error(network: ModelProto, tensors: dict[str, Tensor], missing
     return ValueError(f"{reason[0].upper()}{reason[1:]}: pass the name of the tensor with {request}.")
 
 
-def named_tensor(network: ModelProto, tensors: dict[str, Tensor], name: str, role: str, width: int) -> Tensor:
-    """The tensor of this name; raises ValueError if it cannot be the logits or features that the head was fitted on."""
+def named_features(
+    network: ModelProto, tensors: dict[str, Tensor], names: str | Sequence[str], width: int
+) -> list[Tensor]:
+    """The tensors of these names; raises ValueError if they cannot be the features that the head was fitted on."""
+    names = [names] if isinstance(names, str) else names
+    if len(names) == 1:
+        return [named_tensor(network, tensors, names[0], "features", width)]
+    if not names:
+        raise ValueError("features is an empty list: name at least one tensor.")
+    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if twice is not None:
+        raise ValueError(f"features names {twice!r} twice: name each tensor once.")
+    found = [named_tensor(network, tensors, name, "features", None) for name in names]
+    sizes = [tensor.columns for tensor in found]
+    known = sum(size for size in sizes if size is not None)
+    if known > width or (known != width and None not in sizes):
+        listed = "; ".join(map(str, found))
+        raise ValueError(
+            f"{listed}: together they have {known} columns, but the head was fitted on features with {width} columns. "
+            "Name the layers that it was fitted on, in the same order."
+        )
+    return found
+
+
+def named_tensor(network: ModelProto, tensors: dict[str, Tensor], name: str, role: str, width: int | None) -> Tensor:
+    """The tensor of this name; raises ValueError if it cannot be the logits or features that the head was fitted on.
+
+    ``width`` is the number of its columns; None if that is not known.
+    """
     if name not in tensors:
         outputs = ", ".join(repr(value.name) for value in network.graph.output)
         raise ValueError(
@@ -101,8 +129,9 @@ def named_tensor(network: ModelProto, tensors: dict[str, Tensor], name: str, rol
     n_dimensions = 2 if tensor.shape is None else len(tensor.shape)
     one_logit = role == "logits" and width == 1
     if n_dimensions < (1 if one_logit else 2) or (n_dimensions > 2 and role == "logits"):
-        raise ValueError(f"{tensor}: {role} must be of shape (n_samples, {width}). Name a tensor with two dimensions.")
-    if tensor.columns not in (None, width):
+        shape = f"(n_samples, {'n_features' if width is None else width})"
+        raise ValueError(f"{tensor}: {role} must be of shape {shape}. Name a tensor with two dimensions.")
+    if width is not None and tensor.columns not in (None, width):
         raise ValueError(
             f"{tensor}: it has {tensor.columns} columns, but the head was fitted on {role} with {width} columns. "
             "Attach the head to the network that it was fitted on."

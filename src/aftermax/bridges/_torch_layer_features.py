@@ -1,40 +1,90 @@
-"""The features of one layer of a PyTorch model, recorded by a forward hook."""
+"""The features of layers of a PyTorch model, recorded by forward hooks."""
 
 from __future__ import annotations
 
 import difflib
+import warnings
+from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import combinations
 from typing import Any, Self
 
+import torch
 from torch import Tensor, nn
 
 
-class LayerFeatures:
-    """Records the features of a named layer while in a ``with`` statement; records nothing if the name is None."""
+class LayersFeatures:
+    """Records the features of the named layers while in a ``with`` statement; records nothing if there are none."""
 
-    def __init__(self, model: nn.Module, name: str | None) -> None:
+    def __init__(self, model: nn.Module, names: str | Sequence[str] | None) -> None:
+        self.layers = [_LayerFeatures(model, name) for name in _checked_names(names)]
+        self.compared = False
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for layer in self.layers:
+                stack.enter_context(layer)
+            self._hooks = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._hooks.close()
+
+    def of_last_batch(self, logits: Tensor) -> list[Tensor]:
+        """Features of the batch that the model has just processed, of each layer, (n_samples, n_features)."""
+        features = [layer.of_last_batch(logits) for layer in self.layers]
+        if not self.compared:
+            self.compared = True
+            self._warn_if_equal(features)
+        return features
+
+    def _warn_if_equal(self, features: list[Tensor]) -> None:
+        """Warn of a layer whose features are those of another one, such as the input of the last layer."""
+        by_name = zip((layer.name for layer in self.layers), features, strict=True)
+        for (name, one), (other_name, other) in combinations(by_name, 2):
+            if one.device == other.device and torch.equal(one, other):
+                warnings.warn(
+                    f"The layers {name!r} and {other_name!r} have the same features: name one of them. (The features "
+                    "of the layer that returns the logits are its input.)",
+                    UserWarning,
+                    stacklevel=4,
+                )
+
+
+def _checked_names(names: Any) -> list[Any]:
+    if names is None or not isinstance(names, list | tuple):
+        return [] if names is None else [names]
+    if not names:
+        raise ValueError("layer is an empty list: name at least one layer, or leave it out.")
+    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if twice is not None:
+        raise ValueError(f"layer names {twice!r} twice: name each layer once.")
+    return list(names)
+
+
+class _LayerFeatures:
+    """Records the features of a named layer while in a ``with`` statement."""
+
+    def __init__(self, model: nn.Module, name: str) -> None:
         self.name = name
-        self.layer = None if name is None else _named_layer(model, name)
+        self.layer = _named_layer(model, name)
         self.calls: list[tuple[Any, Any]] = []  # input and output of each call of the layer
         self.returns_logits: bool | None = None  # decided on the first batch
 
     def __enter__(self) -> Self:
-        if self.layer is not None:
-            self.handle = self.layer.register_forward_hook(self._record, with_kwargs=True)
+        self.handle = self.layer.register_forward_hook(self._record, with_kwargs=True)
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.layer is not None:
-            self.handle.remove()
+        self.handle.remove()
 
     def _record(self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         first_input = next(iter((*args, *kwargs.values())), None)
         # Cloned, because the next layer may work in place.
         self.calls.append((_clone(first_input), _clone(output)))
 
-    def of_last_batch(self, logits: Tensor) -> list[Tensor]:
-        """Features of the batch that the model has just processed, in a list; an empty list without a layer."""
-        if self.layer is None:
-            return []
+    def of_last_batch(self, logits: Tensor) -> Tensor:
+        """Features of the batch that the model has just processed, of shape (n_samples, n_features)."""
         calls, self.calls = self.calls, []
         if len(calls) != 1:
             raise ValueError(
@@ -53,7 +103,7 @@ class LayerFeatures:
                 f"Layer {self.name!r} returned features of {kind} for {len(logits)} samples: choose a layer that "
                 "returns a tensor of shape (n_samples, ...)."
             )
-        return [features.reshape(len(features), -1)]
+        return features.reshape(len(features), -1)
 
 
 def _are_equal(output: Tensor, logits: Tensor) -> bool:
@@ -72,7 +122,9 @@ def _named_layer(model: nn.Module, name: str) -> nn.Module:
     if not isinstance(name, str):
         meant = next((known for known, module in layers.items() if module is name or known == str(name)), None)
         hint = "as in model.named_modules()" if meant is None else f"layer={meant!r}"
-        raise TypeError(f"layer must be a string, got {type(name).__name__}: pass the layer's name, {hint}.")
+        raise TypeError(
+            f"layer must be a string or a list of strings, got {type(name).__name__}: pass the layer's name, {hint}."
+        )
     if name not in layers:
         similar = difflib.get_close_matches(name, layers, n=5, cutoff=0.5) or list(layers)[-5:]
         examples = f"it has, for example, {', '.join(map(repr, similar))}" if similar else "it has no layers"

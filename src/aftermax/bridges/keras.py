@@ -127,6 +127,8 @@ class Head(keras.layers.Layer):
             call = "head(logits)" if self.width is None else "head([logits, features]), as one list"
             raise wrong_number_of_inputs(self.width, call)
         self._warn_if_probabilities(parts[0])
+        if isinstance(parts[-1], list | tuple) and self.width is not None:
+            inputs = [parts[0], _side_by_side(parts[-1])]
         return super().__call__(inputs, **options)
 
     def _warn_if_probabilities(self, logits: Any) -> None:
@@ -149,7 +151,7 @@ class Head(keras.layers.Layer):
         inputs : tensor of shape (n_samples, n_classes), or list of two tensors
             Logits of the model that the head was fitted on, of shape (n_samples, 1) if it was fitted on one logit. If
             the head was fitted with features, a list [logits, features], with features of shape (n_samples,
-            n_features).
+            n_features). Those of several layers are put side by side: [logits, [features, more_features]].
 
         Returns
         -------
@@ -172,6 +174,19 @@ class Head(keras.layers.Layer):
         """Return the arguments to create the layer again, without its weights."""
         own = {"plan": self._plan, "shapes": self._shapes, "classes": self.classes.tolist(), "width": self.width}
         return {**super().get_config(), **own}
+
+
+def _side_by_side(features: Sequence[Any]) -> Any:
+    """The features of several layers as one tensor."""
+    if not features:
+        raise ValueError("features is an empty list: pass the features of the layers that the head was fitted on.")
+    for number, values in enumerate(features):
+        if len(values.shape) != 2:
+            raise ValueError(
+                f"features[{number}] is of shape {tuple(values.shape)}: pass tensors of shape (n_samples, n_features). "
+                "Flatten a layer with more axes first, by keras.layers.Flatten."
+            )
+    return ops.concatenate(list(features), axis=1)
 
 
 def _comes_from(tensor: Any, activation: Literal["softmax", "sigmoid"]) -> bool:

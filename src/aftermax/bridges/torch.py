@@ -89,7 +89,7 @@ class Head(nn.Module):
         """Create the module from a fitted :class:`~aftermax.AutoHead`, SPHClassifier or SPHClassifierCV."""
         return cls(formula_of(head)).eval()
 
-    def forward(self, logits: Tensor, features: Tensor | None = None) -> Tensor:
+    def forward(self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None = None) -> Tensor:
         """Compute log-probabilities.
 
         A sample with NaN gets NaN: unlike the Python head, the module does not check for missing values.
@@ -99,18 +99,20 @@ class Head(nn.Module):
         logits : Tensor of shape (n_samples, n_classes)
             Logits of the model that the head was fitted on. A head that was fitted on one logit takes tensors of shape
             (n_samples,) or (n_samples, 1).
-        features : Tensor of shape (n_samples, n_features), default=None
-            Required if the head was fitted with features, and not allowed otherwise.
+        features : Tensor of shape (n_samples, n_features), or list of such tensors, default=None
+            Required if the head was fitted with features, and not allowed otherwise. Those of several layers are put
+            side by side, in this order.
 
         Returns
         -------
         Tensor of shape (n_samples, n_classes)
             Log-probabilities, one column per class in the order of ``classes``.
         """
-        self._check_arguments([logits] if features is None else [logits, features])
+        hidden = _side_by_side(features) if isinstance(features, list | tuple) else features
+        inputs = [logits] if hidden is None else [logits, hidden]
+        self._check_arguments(inputs)
         if self._logits_width == 1 and logits.ndim == 1:
-            logits = logits.unsqueeze(1)
-        inputs = [logits] if features is None else [logits, features]
+            inputs[0] = logits = logits.unsqueeze(1)
         being_exported = torch.compiler.is_compiling() or not isinstance(logits.shape[0], int)
         if being_exported:  # by torch.export, torch.jit.trace and the like, for any number of samples
             return self._log_probabilities(inputs)
@@ -213,6 +215,20 @@ class Head(nn.Module):
         """Return the arguments that a model's printout shows."""
         with_features = "" if self.width is None else f", features={self.width}"
         return f"{self.plan['kind']}, classes={len(self.classes)}{with_features}"
+
+
+def _side_by_side(features: Sequence[Any]) -> Tensor:
+    """The features of several layers as one tensor."""
+    if not features:
+        raise ValueError("features is an empty list: pass the features of the layers that the head was fitted on.")
+    for number, values in enumerate(features):
+        if not isinstance(values, Tensor) or values.ndim != 2:
+            kind = f"shape {tuple(values.shape)}" if isinstance(values, Tensor) else f"type {type(values).__name__}"
+            raise ValueError(
+                f"features[{number}] is of {kind}: pass tensors of shape (n_samples, n_features). Flatten a layer with "
+                "more axes first, values.flatten(1)."
+            )
+    return torch.cat(list(features), dim=1)
 
 
 def _no_autocast(device: str) -> AbstractContextManager[object]:

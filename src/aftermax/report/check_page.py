@@ -40,7 +40,7 @@ def check_html(check: Check, *, title: str | None = None) -> str:
     if not isinstance(check, Check):
         raise TypeError(f"This page takes a Check, not {type(check).__name__}: pass what aftermax.check gives.")
     style = _asset("report.css")
-    compared = [] if check.was_fitted_on else check.comparison_rows()
+    compared = check.comparison_rows()
     return Template(_asset("check.html")).substitute(
         title=escaped(title or "Is the head still good?"),
         policy=f"default-src 'none'; img-src data:; style-src {_hash(style)}; base-uri 'none'; form-action 'none'",
@@ -48,7 +48,7 @@ def check_html(check: Check, *, title: str | None = None) -> str:
         verdict=_emphasised(check),
         size=f"{check.n_samples:,} new samples, {'without' if check.against_softmax is None else 'with'} labels",
         warnings=_warnings(check),
-        compared=_section("Errors", NOTE, HEADINGS, compared, texts=1) if compared else "",
+        compared=_section("Errors", f"{NOTE} {check.counted}", HEADINGS, compared, texts=1) if compared else "",
         drift=_drift(check),
     )
 
@@ -78,7 +78,7 @@ def _warnings(check: Check) -> str:
 
 
 def _drift(check: Check) -> str:
-    if check.drift is None or check.was_fitted_on:
+    if check.drift is None or check.was_fitted_on or check.drift.too_few:
         return f"<section>\n<h2>Drift</h2>\n<p>{escaped(check.drift_sentence)}</p>\n</section>"
     note = (
         f"{check.drift_sentence} Marked with a star: significant, and not a trifle. The effect is in standard "
