@@ -93,11 +93,13 @@ class Benchmark(Experiment[Trial, Outcome]):
     code = (
         "data",
         "networks",
+        "benchmark/letters_trials.py",
         "benchmark/measure.py",
         "benchmark/methods.py",
         "benchmark/peers.py",
         "benchmark/peers_features.py",
         "benchmark/shifted_data.py",
+        "benchmark/text_trials.py",
         "benchmark/trials.py",
     )
 
