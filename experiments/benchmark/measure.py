@@ -30,7 +30,7 @@ from experiments.benchmark.methods import METHODS, Softmax
 from experiments.benchmark.trials import Trial
 from experiments.networks.recipes import MAIN
 from experiments.networks.samples import Samples
-from experiments.runs.provenance import network_settings
+from experiments.runs.provenance import WHAT_TO_DO, network_settings
 from experiments.runs.runner import Experiment
 
 MIN_PROBABILITY = 1e-6  # in the log loss, or else one sample that kNN rules out costs more than all others
@@ -115,6 +115,16 @@ class Benchmark(Experiment[Trial, Outcome]):
         """By the number of classes, and by whether any method with features was measured."""
         asked, has_features = METHODS[method], any(METHODS[record.method].with_features for record in records)
         return records[0].classes <= asked.most_classes and (has_features or not asked.with_features)
+
+    def check_same(self, known: Sequence[Outcome], new: Sequence[Outcome]) -> None:
+        """Another processor rounds differently, which makes it another network."""
+        before, now = known[0], new[0]
+        near = np.isclose(before.softmax_log_loss, now.softmax_log_loss, rtol=1e-3)
+        if before.softmax_error != now.softmax_error or not near:
+            raise ValueError(
+                f"Softmax is not what it was in {now.family} {now.name}, network {now.network}: the network was trained "
+                f"again and is another one, so its outcomes cannot be added to: {WHAT_TO_DO}."
+            )
 
     def prepare(self, tasks: Sequence[Trial]) -> None:
         """Train the networks that are not kept yet, one after the other, so that no two processes train the same."""

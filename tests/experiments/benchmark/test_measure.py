@@ -234,6 +234,20 @@ def test_methods_that_are_new_are_added_where_they_suit(tmp_path, monkeypatch):
     assert added["methods"] == ["sph", "knn", "l2sp"]
 
 
+@pytest.mark.parametrize("change", [{"softmax_error": 0.2502}, {"softmax_log_loss": 0.81}])
+def test_methods_are_not_added_to_outcomes_of_another_network(tmp_path, monkeypatch, change):
+    outcome = OUTCOME
+    monkeypatch.setattr(measure, "measure", lambda trial, methods: [replace(outcome, method=name) for name in methods])
+    path = tmp_path / "outcomes.csv"
+    trials = [Trial("vmnist", "100", 0, 4000, trial_samples)]
+    Benchmark(("softmax",)).run(trials, path)
+    before = path.read_text()
+    outcome = replace(OUTCOME, **change)
+    with pytest.raises(ValueError, match=r"Softmax is not what it was in vmnist 100, network 0: .*--again"):
+        Benchmark(("softmax", "knn")).run(trials, path)
+    assert path.read_text() == before
+
+
 def test_results_that_were_made_in_another_way_are_not_added_to(tmp_path, monkeypatch):
     path = tmp_path / "outcomes.csv"
     monkeypatch.setattr(measure, "measure", lambda trial, methods: [replace(OUTCOME, network=trial.network)])
