@@ -122,8 +122,8 @@ class Benchmark(Experiment[Trial, Outcome]):
         near = np.isclose(before.softmax_log_loss, now.softmax_log_loss, rtol=1e-3)
         if before.softmax_error != now.softmax_error or not near:
             raise ValueError(
-                f"Softmax is not what it was in {now.family} {now.name}, network {now.network}: the network was trained "
-                f"again and is another one, so its outcomes cannot be added to: {WHAT_TO_DO}."
+                f"Softmax is not what it was in {now.family} {now.name}, network {now.network}: it was trained again "
+                f"and is another network, so its outcomes cannot be added to: {WHAT_TO_DO}."
             )
 
     def prepare(self, tasks: Sequence[Trial]) -> None:
