@@ -7,9 +7,10 @@ COMPILE := $(BIN)/python -m compileall -q -j 0 .venv/lib > /dev/null 2>&1 || tru
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 SOURCES := pyproject.toml constraints.txt
 # For the experiments: a folder with MNIST's IDX files (if none, it is fetched) and, for two of them, CIFAR-10's batches;
-# and, if there is one, a folder with other networks' score files.
+# and, if there is one, a folder with other networks' score files, and one with BANKING77's train.csv and test.csv.
 DATA ?=
 SCORES ?=
+TEXT ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
 .PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor trust few-labels docs clean
@@ -61,7 +62,7 @@ shift: .venv/dev.installed
 	$(BIN)/python -m experiments shift $(MNIST)
 
 money: .venv/dev.installed
-	$(BIN)/python -m experiments money $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
+	$(BIN)/python -m experiments money $(MNIST) $(if $(SCORES),--scores "$(SCORES)") $(if $(TEXT),--text "$(TEXT)")
 
 vendor trust: .venv/dev.installed
 	$(BIN)/python -m experiments $@

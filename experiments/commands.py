@@ -13,6 +13,7 @@ from experiments.networks.recipes import MAIN, RECIPES, SCORES_FOLDER
 
 if TYPE_CHECKING:
     from experiments.benchmark.measure import Outcome
+    from experiments.benchmark.trials import Trial
     from experiments.data.cifar10 import CIFAR10
     from experiments.data.mnist import MNIST
 
@@ -285,6 +286,15 @@ def shift(
 def money(
     data: DataWithCIFAR10 = None,
     scores: ScoreFiles = None,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            "--text",
+            metavar="FOLDER",
+            help="Folder with texts: train.csv and test.csv of BANKING77, with the columns text and category.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -306,7 +316,8 @@ def money(
 ) -> None:
     """The benchmark: AutoHead and SPH against other methods.
 
-    Gain, significance, log loss and time in every case, with and without shift.
+    Gain, significance, log loss and time in every case, with and without shift, with and without features. UCI's
+    letters are fetched by apt-get.
     """
     from experiments.benchmark import report
     from experiments.benchmark.measure import Benchmark
@@ -320,12 +331,13 @@ def money(
     shift_folder = out / "shift" if out else Path("results") / f"shift{suffix}"
     mnist, cifar10 = load_mnist(data), _load_cifar10(data, quick)
     trials = vmnist_trials(mnist, quick=quick)
+    trials += _letters(quick) + _texts(text, quick)
     trials += file_trials(scores) if scores else []
     outcomes = Benchmark().run(trials, folder / "outcomes.csv", again=again, redo=redone, jobs=jobs)
     outcomes += _run_shift(mnist, cifar10, shift_folder, quick=quick, again=again, redo=redone, jobs=jobs)
     print(report.write(outcomes, folder))
     print(
-        f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json; "
+        f"Written to {folder}: report.md with its tables and figures, outcomes.csv, run.json; "
         f"{shift_folder}: outcomes.csv, run.json"
     )
 
@@ -437,6 +449,28 @@ def _load_cifar10(data: Path | None, quick: bool) -> CIFAR10 | None:
             "(https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it there."
         )
     return cifar10
+
+
+def _letters(quick: bool) -> list[Trial]:
+    """The trials on letters, or else a line that says what they lack; a quick run does without."""
+    from experiments.benchmark.letters_trials import letters_trials
+
+    try:
+        return [] if quick else letters_trials()
+    except (ImportError, OSError) as error:
+        print(f"UCI's letters are left out. {error}")
+        return []
+
+
+def _texts(folder: Path | None, quick: bool) -> list[Trial]:
+    """The trials on texts, or else a line that says what they lack; none without a folder."""
+    from experiments.benchmark.text_trials import text_trials
+
+    try:
+        return text_trials(folder, quick=quick) if folder else []
+    except ImportError as error:
+        print(f"Texts are left out. {error}")
+        return []
 
 
 def _run_shift(

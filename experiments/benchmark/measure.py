@@ -30,7 +30,7 @@ from experiments.benchmark.methods import METHODS, Softmax
 from experiments.benchmark.trials import Trial
 from experiments.networks.recipes import MAIN
 from experiments.networks.samples import Samples
-from experiments.runs.provenance import network_settings
+from experiments.runs.provenance import WHAT_TO_DO, network_settings
 from experiments.runs.runner import Experiment
 
 MIN_PROBABILITY = 1e-6  # in the log loss, or else one sample that kNN rules out costs more than all others
@@ -93,14 +93,15 @@ class Benchmark(Experiment[Trial, Outcome]):
     code = (
         "data",
         "networks",
+        "benchmark/letters_trials.py",
         "benchmark/measure.py",
         "benchmark/methods.py",
         "benchmark/peers.py",
+        "benchmark/peers_features.py",
         "benchmark/shifted_data.py",
+        "benchmark/text_trials.py",
         "benchmark/trials.py",
     )
-
-    every_method = False
 
     methods: Sequence[str] = tuple(METHODS)
 
@@ -109,6 +110,21 @@ class Benchmark(Experiment[Trial, Outcome]):
 
     def packages(self) -> Sequence[str]:
         return ["probmetrics"] if "sms" in self.methods else []
+
+    def suits(self, method: str, records: Sequence[Outcome]) -> bool:
+        """By the number of classes, and by whether any method with features was measured."""
+        asked, has_features = METHODS[method], any(METHODS[record.method].with_features for record in records)
+        return records[0].classes <= asked.most_classes and (has_features or not asked.with_features)
+
+    def check_same(self, known: Sequence[Outcome], new: Sequence[Outcome]) -> None:
+        """Another processor rounds differently, which makes it another network."""
+        before, now = known[0], new[0]
+        near = np.isclose(before.softmax_log_loss, now.softmax_log_loss, rtol=1e-3)
+        if before.softmax_error != now.softmax_error or not near:
+            raise ValueError(
+                f"Softmax is not what it was in {now.family} {now.name}, network {now.network}: it was trained again "
+                f"and is another network, so its outcomes cannot be added to: {WHAT_TO_DO}."
+            )
 
     def prepare(self, tasks: Sequence[Trial]) -> None:
         """Train the networks that are not kept yet, one after the other, so that no two processes train the same."""
@@ -152,11 +168,11 @@ def measure(trial: Trial, methods: Sequence[str]) -> list[Outcome]:
 
 def _outcome(trial: Trial, name: str, samples: Samples, test: Samples, softmax_log_loss: float) -> Outcome:
     method, classes = METHODS[name], samples.logits.shape[1]
-    fit_features, test_features = ([part.features] if method.with_features else [] for part in (samples, test))
+    first, *others = method.inputs(samples)
     begun = perf_counter()
-    head = method.make(classes).fit(samples.logits, samples.labels, *fit_features)
+    head = method.make(classes).fit(first, samples.labels, *others)
     fit_seconds = perf_counter() - begun
-    predictions, predict_seconds = timed(partial(head.predict, test.logits, *test_features))
+    predictions, predict_seconds = timed(partial(head.predict, *method.inputs(test)))
     wins, losses, errors = wins_and_losses(test.logits.argmax(axis=1) == test.labels, predictions == test.labels)
     low, high = getattr(head, "gain_interval_", (np.nan, np.nan))
     return Outcome(
@@ -170,7 +186,7 @@ def _outcome(trial: Trial, name: str, samples: Samples, test: Samples, softmax_l
         p_value=exact_mcnemar(wins, losses),
         fit_seconds=round(fit_seconds, 4),
         predict_seconds=round(predict_seconds, 6),
-        log_loss=log_loss_of(head, test, *test_features),
+        log_loss=log_loss_of(head, test, *method.inputs(test)),
         softmax_log_loss=softmax_log_loss,
         expected_gain=getattr(head, "gain_", np.nan),
         expected_low=low,
@@ -215,12 +231,12 @@ def timed(work: Callable[[], NDArray[np.int64]]) -> tuple[NDArray[np.int64], flo
     return out, min(seconds)
 
 
-def log_loss_of(head: Any, test: Samples, *features: Any) -> float:
-    """The log loss of the head's probabilities, clipped at one in a million; nan if it has none."""
+def log_loss_of(head: Any, test: Samples, *inputs: NDArray[Any]) -> float:
+    """The log loss of the head's probabilities for these inputs, clipped at one in a million; nan if it has none."""
     if not hasattr(head, "predict_proba"):
         return float("nan")
     probabilities = np.zeros_like(test.logits)
-    probabilities[:, getattr(head, "classes_", slice(None))] = head.predict_proba(test.logits, *features)
+    probabilities[:, getattr(head, "classes_", slice(None))] = head.predict_proba(*inputs)
     truth = probabilities[np.arange(len(test.labels)), test.labels]
     return -float(np.mean(np.log(np.maximum(truth, MIN_PROBABILITY))))
 
@@ -228,7 +244,7 @@ def log_loss_of(head: Any, test: Samples, *features: Any) -> float:
 def temperature_log_loss(samples: Samples, test: Samples) -> float:
     """The log loss of softmax after temperature scaling (Guo et al., 2017)."""
     temperature = fit_temperature(-samples.logits.astype(np.float64), samples.logits.argmax(axis=1), samples.labels)
-    return log_loss_of(Softmax(), test._replace(logits=test.logits / temperature))
+    return log_loss_of(Softmax(), test, test.logits / temperature)
 
 
 def choice_of(head: Any) -> str:

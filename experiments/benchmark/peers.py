@@ -7,7 +7,7 @@ never predicted, unless the estimator starts from the logits.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -96,12 +96,7 @@ class SoftmaxQDA(ClassifierMixin, BaseEstimator):
         for train, test in Folds().split(X, y):
             self._fit_classes(X[train], y[train])
             out_of_fold[:, test] = [self.quadratic_log_proba(X[test], shrinkage) for shrinkage in SHRINKAGES]
-        losses = {
-            (shrinkage, weight): _log_loss(_mixed(X, quadratic, weight), y)
-            for shrinkage, quadratic in zip(SHRINKAGES, out_of_fold, strict=True)
-            for weight in WEIGHTS
-        }
-        shrinkage, weight = min(losses, key=lambda pair: losses[pair])
+        shrinkage, weight, _ = best_mixture(X, out_of_fold, y)
         self.best_params_ = {"shrinkage": shrinkage, "weight": weight}
         self._fit_classes(X, y)
         return self
@@ -129,17 +124,37 @@ class SoftmaxQDA(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         shrinkage, weight = self.best_params_["shrinkage"], self.best_params_["weight"]
-        return np.asarray(np.exp(_mixed(X, self.quadratic_log_proba(X, shrinkage), weight)))
+        return np.asarray(np.exp(mixed(X, self.quadratic_log_proba(X, shrinkage), weight)))
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
 
-def _mixed(logits: NDArray[np.float64], quadratic: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-    return np.asarray(log_softmax(weight * quadratic + (1 - weight) * log_softmax(logits, axis=1), axis=1))
+def best_mixture(
+    logits: NDArray[np.float64],
+    out_of_fold: NDArray[np.float64],
+    y: NDArray[np.int64],
+    slopes: Sequence[float] = (1.0,),
+) -> tuple[float, float, float]:
+    """Shrinkage, weight and slope with the least log loss; ``out_of_fold`` are log-probabilities by shrinkage."""
+    losses = {
+        (shrinkage, weight, slope): log_loss(mixed(logits, logs, weight, slope), y)
+        for shrinkage, logs in zip(SHRINKAGES, out_of_fold, strict=True)
+        for weight in WEIGHTS
+        for slope in slopes
+    }
+    return min(losses, key=lambda chosen: losses[chosen])
 
 
-def _log_loss(logs: NDArray[np.float64], y: NDArray[np.int64]) -> float:
+def mixed(
+    logits: NDArray[np.float64], logs: NDArray[np.float64], weight: float, slope: float = 1.0
+) -> NDArray[np.float64]:
+    """Log-probabilities and softmax's, added with weights w and 1 - w, and multiplied by the slope."""
+    both = weight * logs + (1 - weight) * log_softmax(logits, axis=1)
+    return np.asarray(log_softmax(slope * both, axis=1))
+
+
+def log_loss(logs: NDArray[np.float64], y: NDArray[np.int64]) -> float:
     return -float(np.mean(logs[np.arange(len(y)), y]))
 
 

@@ -4,41 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, signed, table
+from experiments.benchmark import features_report, figure
 from experiments.benchmark.measure import Outcome
-from experiments.benchmark.results import NAMES, CaseKey, Results, mean
-from experiments.plotting import RULE, Style, hide_frame, new_figure, save
+from experiments.benchmark.results import NAMES, Results, mean
+from experiments.benchmark.titles import FAMILIES, case_title
+from experiments.plotting import save
 from experiments.runs import provenance
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-TITLES = {
-    "vmnist": "vMNIST",
-    "files": "score files",
-    "shift-mnist": "MNIST, shifted",
-    "shift-cifar10": "CIFAR-10, shifted",
-}
-COLUMNS = (("vmnist", "files"), ("shift-mnist",), ("shift-cifar10",))  # of the figure
-OURS = {
-    "sph": Style("SPH (SPHClassifierCV)", "^", "", "#c46a1f", "white"),
-    "auto": Style("AutoHead", "D", "", "#0b4f9e", "#0b4f9e"),
-}
-MIN_X = -45.0  # per cent; the figure ends here, and longer lines are cut
 INTRODUCTION = """# The money table
 
 Relative reduction of softmax's test error, in the mean over networks. Every method was fitted on the same labelled
 samples, chose its hyperparameters by cross-validation on them (probmetrics' sms has none to choose), and predicted the
-same test samples. Everything but "AutoHead with features" sees the logits only. SPH (SPHClassifierCV) is left out where
-there are more than 20 classes, as its time grows with their square. Times are on one core, while another trial runs on
-the other. Written by `python -m experiments money`; a line for each trial and method is in outcomes.csv, here and in
-the folder of the shift experiment.
+same test samples. Methods that see features, which are in a table of their own, see the last hidden layer of a network
+(of texts, their embeddings), and some of them the logits as well; all others see the logits only. SPH
+(SPHClassifierCV) is left out where there are more than 20 classes, as its time grows with their square. Times are on
+one core, while another trial runs on the other. Written by `python -m experiments money`; a line for each trial and
+method is in outcomes.csv, here and in the folder of the shift experiment.
 """
 
 
@@ -48,20 +34,33 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     tables = {"cases": case_table(results), "methods": method_table(results)}
     if results.peers and "auto" in results.methods:
         tables["peers"] = against_peers(results)
-    for name, text in tables.items():
+    featured = features_report.tables(results)
+    for name, text in (tables | featured).items():
         write_text(out / f"{name}.md", text)
-    report = [INTRODUCTION, provenance.sentence(out), *tables.values(), "![gain by case](gain.png)\n"]
-    write_text(out / "report.md", "\n".join(report))
-    save(draw(results), out / "gain")
-    return "\n".join(tables.values())
+    report = [INTRODUCTION, provenance.sentence(out), not_measured(results), *tables.values()]
+    report += ["![gain by case](gain.png)\n", "## With features\n", *featured.values()]
+    save(figure.draw(results, results.peers, figure.ON_LOGITS), out / "gain")
+    compared = features_report.compared(results)
+    if compared.feature_peers:
+        report.append("![gain by case, with features](gain_features.png)\n")
+        drawn = figure.draw(compared, compared.feature_peers, figure.WITH_FEATURES)
+        save(drawn, out / "gain_features")
+    write_text(out / "report.md", "\n".join(part for part in report if part))
+    return "\n".join([*tables.values(), *featured.values()])
+
+
+def not_measured(results: Results) -> str:
+    """Which families of cases are not among the outcomes; empty if all are."""
+    missing = [title for family, title in FAMILIES.items() if all(case[0] != family for case in results.cases)]
+    return f"Not among these results: {'; '.join(missing)}.\n" if missing else ""
 
 
 # ---- the tables ------------------------------------------------------------------------------------------------------
 
 
 def case_table(results: Results) -> str:
-    """A line for each case, a column for each method."""
-    shown = [name for name in results.methods if name != "softmax"]
+    """A line for each case; a column for each method, except for the peers on features."""
+    shown = [name for name in results.methods if name not in ("softmax", *results.feature_peers)]
     columns = {name: results.gains(name) for name in shown}
     lines = []
     for case in results.cases:
@@ -72,12 +71,6 @@ def case_table(results: Results) -> str:
             cells.append(f"**{cell}**" if name == "auto" else cell)
         lines.append(cells)
     return table(["case", "samples", "softmax error", *(NAMES[name] for name in shown)], lines, texts=1)
-
-
-def case_title(case: CaseKey) -> str:
-    family, name, _ = case
-    titles = {"vmnist": "vMNIST, trained on {}", "shift-mnist": "MNIST, {}", "shift-cifar10": "CIFAR-10, {}"}
-    return titles.get(family, "{}").format(f"{int(name):,}" if name.isdigit() else name)
 
 
 def method_table(results: Results) -> str:
@@ -144,61 +137,3 @@ def against_peers(results: Results) -> str:
 def near_the_best(results: Results) -> int:
     """In how many cases AutoHead is at most one point behind the best peer of the case."""
     return sum(gain >= results.best_in(case) - 0.01 for case, gain in results.gains("auto").items())
-
-
-# ---- the figure ------------------------------------------------------------------------------------------------------
-
-
-def draw(results: Results) -> Figure:
-    """Gains by case: AutoHead, SPH, the best single peer, and from the worst to the best peer; a panel for a family."""
-    cases = {family: [case for case in results.cases if case[0] == family] for family in TITLES}
-    columns = [shown for column in COLUMNS if (shown := [family for family in column if cases[family]])]
-    tallest = max(sum(len(cases[family]) + 4 for family in column) for column in columns)
-    figure = new_figure(max(4.6 * len(columns), 7.0), 1.0 + 0.17 * tallest)
-    handles: dict[str, Any] = {}
-    for part, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
-        heights = [len(cases[family]) for family in column]
-        panels = part.subplots(len(column), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for axes, family in zip(panels, column, strict=True):
-            _draw_family(axes, results, cases[family])
-            axes.set_title(TITLES[family], fontsize="medium")
-            handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-        panels[-1].set_xlabel("fewer test errors than softmax, %; mean over networks", fontsize="small")
-    figure.legend([*handles.values()], [*handles], loc="outside lower center", ncols=4, fontsize="small")
-    return figure
-
-
-def _draw_family(axes: Axes, results: Results, cases: Sequence[CaseKey]) -> None:
-    positions = np.arange(len(cases))
-    axes.axvline(0.0, color=RULE, linewidth=0.8, zorder=0)
-    if results.peers:
-        spans = [[100 * results.gains(peer)[case] for peer in results.peers] for case in cases]
-        low, high = (np.maximum([end(span) for span in spans], 2 * MIN_X) for end in (min, max))
-        axes.hlines(positions, low, high, color="#c4c4c4", linewidth=4, label="worst to best peer", zorder=1)
-    for method, style in styles(results).items():
-        gains = results.gains(method)
-        shown = [(100 * gains[case], position) for position, case in enumerate(cases) if case in gains]
-        if shown:
-            x, y = zip(*shown, strict=True)
-            size = 5 if method in OURS else 7  # so that none hides another
-            axes.plot(
-                x, y, style.marker, color=style.colour, markerfacecolor=style.fill, markersize=size, label=style.label
-            )
-    labels = [f"{case_title(case).split(', ')[-1]}; {case[2]:,} samples" for case in cases]
-    axes.set_yticks(positions, labels, fontsize="x-small")
-    axes.set_ylim(len(cases) - 0.4, -0.6)
-    axes.set_xlim(max(axes.get_xlim()[0], MIN_X), None)
-    axes.tick_params(axis="y", length=0)
-    axes.tick_params(axis="x", labelsize="small")
-    axes.grid(axis="y", color="#eeeeee", linewidth=0.6)
-    axes.set_axisbelow(True)
-    hide_frame(axes, "top", "right", "left")
-
-
-def styles(results: Results) -> dict[str, Style]:
-    """Of the methods that are drawn, the most important last and so on top."""
-    peer = {}
-    if results.peers:
-        best = results.best_peer()
-        peer = {best: Style(f"best single peer: {NAMES[best]}", "s", "", "black", "white")}
-    return {**peer, **{name: style for name, style in OURS.items() if name in results.methods}}

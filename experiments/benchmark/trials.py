@@ -1,6 +1,7 @@
 """A trial: the labelled samples that a head may be fitted on, and the samples on which it is tested.
 
-Those on shifted data are in ``shifted_data.py``.
+Those on shifted data are in ``shifted_data.py``, those on texts in ``text_trials.py``, those on letters in
+``letters_trials.py``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +31,7 @@ FEWER_SAMPLES = (100, 500, 2_000)  # of score files with features, besides all v
 class Trial:
     """A network, a number of labelled samples, and the data set that the samples are from."""
 
-    family: str  # "vmnist", "shift-mnist", "shift-cifar10" or "files"
+    family: str  # "vmnist", "letters", "text", "shift-mnist", "shift-cifar10" or "files"
     name: str  # within its family: what the network was trained on, a shift and its strength, or a file
     network: int
     samples: int  # to fit on: the first so many validation samples
@@ -66,11 +68,20 @@ def network_samples(mnist: MNIST, size: int, number: int, kept: Path) -> tuple[S
         network = mnist_networks.train_network(mnist, size, number, MAIN)
         draws = mnist_networks.draw_samples(mnist, size, number)
         scores = mnist_networks.scores_of(network, mnist, draws)
-        hidden = models.logits(network[:-1], mnist.test_images).astype(np.float16)
-        features = {"val_features": hidden[draws.validation], "test_features": hidden[draws.test]}
-        with write_atomically(path) as unfinished, unfinished.open("wb") as file:
-            np.savez_compressed(file, **(scores._asdict() | features))
+        hidden = models.logits(network[:-1], mnist.test_images)
+        validation, test = Samples(*scores[:2], hidden[draws.validation]), Samples(*scores[2:], hidden[draws.test])
+        keep_samples(path, validation, test)
     return load_samples(path)
+
+
+def keep_samples(path: Path, validation: Samples, test: Samples) -> None:
+    """Write a score file with features, whole or not at all."""
+    arrays: dict[str, Any] = {}
+    for part, samples in (("val", validation), ("test", test)):
+        arrays |= {f"{part}_logits": samples.logits, f"{part}_labels": samples.labels}
+        arrays[f"{part}_features"] = np.asarray(samples.features).astype(np.float16)
+    with write_atomically(path) as unfinished, unfinished.open("wb") as file:
+        np.savez_compressed(file, **arrays)
 
 
 def file_trials(folder: Path) -> list[Trial]:

@@ -45,7 +45,7 @@ class Experiment(ABC, Generic[Task, Record]):
     record: ClassVar[type[Any]]
     seeds: ClassVar[str]  # where the random numbers come from
     code: ClassVar[tuple[str, ...]]  # the files and folders of experiments that the numbers depend on
-    every_method: ClassVar[bool] = True  # whether each of them suits every task
+    every_method: ClassVar[bool] = True  # whether those that are new are measured in tasks that are there already
     methods: Sequence[str] = ()
 
     @abstractmethod
@@ -59,6 +59,10 @@ class Experiment(ABC, Generic[Task, Record]):
     @abstractmethod
     def describe(self, records: Sequence[Record]) -> str:
         """A line on one task."""
+
+    def suits(self, method: str, records: Sequence[Record]) -> bool:
+        """Whether a method suits a task that has these records already."""
+        return True
 
     def check_same(self, known: Sequence[Record], new: Sequence[Record]) -> None:
         """Raise an error if the new records of a task cannot stand beside those that are known."""
@@ -89,7 +93,7 @@ class Experiment(ABC, Generic[Task, Record]):
             What to measure.
         path : Path
             The CSV file. The records that it holds already are not measured again. Methods that it lacks are
-            measured, if every method suits every task.
+            measured, where they suit the task.
         again : bool, default=False
             Forget what the file holds, and measure everything again.
         redo : sequence of str, default=()
@@ -132,7 +136,9 @@ class Experiment(ABC, Generic[Task, Record]):
     def _unmeasured(self, records: Sequence[Record], redo: Sequence[str]) -> list[str]:
         """The methods of a known task that are to be measured again, and those that it lacks."""
         measured = {record.method for record in records} if self.methods else set()
-        return [name for name in self.methods if (name in redo if name in measured else self.every_method)]
+        lacked = [name for name in self.methods if self.every_method and name not in measured]
+        wanted = {*redo} & measured | {name for name in lacked if self.suits(name, records)}
+        return [name for name in self.methods if name in wanted]
 
     def _provenance(
         self, path: Path, missing: Missing[Task], redo: Sequence[str], *, fresh: bool

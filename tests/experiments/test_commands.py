@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.benchmark import measure, shifted_data, trials
+from experiments import commands
+from experiments.benchmark import letters_trials, measure, shifted_data, text_trials, trials
 from experiments.benchmark.measure import Benchmark, Outcome
 from experiments.benchmark.methods import METHODS
 from experiments.benchmark.shifted_data import CLEAN, QUICK_CASES, shifted_mnist
@@ -223,3 +224,23 @@ def test_a_line_says_that_cifar10_is_left_out_and_how_to_get_it(command, measure
     [line] = [line for line in said.splitlines() if "CIFAR-10" in line]
     assert line.startswith("CIFAR-10 is left out: there is no folder cifar-10-batches-py in here. To include it, get")
     assert "Written to results/shift:" in said
+
+
+def test_a_line_says_why_letters_and_texts_are_left_out(tmp_path, monkeypatch, capsys):
+    def absent(error, *_, **__):
+        raise error
+
+    monkeypatch.setattr(letters_trials, "load_letters", partial(absent, OSError("There is no apt-get.")))
+    monkeypatch.setattr(text_trials, "load_encoder", partial(absent, ImportError("It is in a package.")))
+    monkeypatch.chdir(tmp_path)
+    for part in text_trials.PARTS:
+        (tmp_path / part).write_text("text,category\nhello,a\n")
+    assert commands._letters(quick=False) == commands._texts(tmp_path, quick=False) == []
+    assert capsys.readouterr().out.splitlines() == [
+        "UCI's letters are left out. There is no apt-get.",
+        "Texts are left out. It is in a package.",
+    ]
+    assert commands._letters(quick=True) == commands._texts(None, quick=False) == []
+    assert capsys.readouterr().out == ""
+    with pytest.raises(FileNotFoundError):
+        commands._texts(tmp_path / "nowhere", quick=False)

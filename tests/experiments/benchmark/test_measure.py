@@ -82,6 +82,29 @@ def test_sph_is_left_out_where_there_are_many_classes_and_features_where_there_a
     assert METHODS["auto"].suits(without)
 
 
+def test_a_method_is_given_what_it_sees():
+    samples = trial_samples(features=True)[0]
+    seen = {name: METHODS[name].inputs(samples) for name in ("auto", "auto_features", "svc", "probe", "l2sp")}
+    both = samples.logits, samples.features
+    wanted = {"auto": both[:1], "auto_features": both, "svc": both[:1], "probe": both[1:], "l2sp": both}
+    for name, inputs in wanted.items():
+        assert [id(one) for one in seen[name]] == [id(one) for one in inputs]
+
+
+def test_peers_on_features_are_measured_where_there_are_features_and_never_see_test_labels():
+    peers = ("softmax", "probe", "svc_features", "knn_features", "gaussian_features", "l2sp")
+    load = partial(trial_samples, features=True)
+    found = measure.measure(made_trial(load=load), peers)
+    assert [outcome.method for outcome in found] == list(peers)
+    assert all(outcome.chosen for outcome in found[1:])
+    assert [np.isfinite(outcome.log_loss) for outcome in found] == [name != "svc_features" for name in peers]
+    validation, test = load()
+    other = test._replace(labels=np.roll(test.labels, 1))
+    again = measure.measure(made_trial(load=lambda: (validation, other)), peers)
+    assert [outcome.chosen for outcome in again] == [outcome.chosen for outcome in found]
+    assert [outcome.method for outcome in measure.measure(made_trial(), peers)] == ["softmax"]
+
+
 def test_sph_has_an_expected_gain_and_does_not_warn_of_a_rare_class():
     validation, test = make_samples(seed=1, n_samples=400), make_samples(seed=2)
     rare = np.flatnonzero(validation[1] == 4)[3:]
@@ -189,6 +212,40 @@ def test_a_killed_run_keeps_the_old_records_of_methods_that_it_was_to_measure_ag
         benchmark.run(trials, path, redo=["svc"])
     kept = [(one.network, one.method, one.gain) for one in read_records(Outcome, path)]
     assert kept == [(0, "softmax", 0.1), (0, "svc", 0.3), (1, "softmax", 0.2), (1, "svc", 0.2)]
+
+
+def test_methods_that_are_new_are_added_where_they_suit(tmp_path, monkeypatch):
+    asked = []
+
+    def measured(trial, methods):
+        asked.append((trial.network, tuple(methods)))
+        suiting = [name for name in methods if name != "auto_features" or trial.network]
+        classes = 100 if trial.network == 2 else 10
+        return [replace(OUTCOME, network=trial.network, method=name, classes=classes) for name in suiting]
+
+    monkeypatch.setattr(measure, "measure", measured)
+    path = tmp_path / "outcomes.csv"
+    trials = [Trial("vmnist", "100", number, 4000, trial_samples) for number in range(3)]
+    Benchmark(("softmax", "auto_features")).run(trials, path)
+    asked.clear()
+    Benchmark(("softmax", "sph", "auto_features", "knn", "l2sp")).run(trials, path)
+    assert asked == [(0, ("sph", "knn")), (1, ("sph", "knn", "l2sp")), (2, ("knn", "l2sp"))]
+    [added] = json.loads((tmp_path / "run.json").read_text())["added"]
+    assert added["methods"] == ["sph", "knn", "l2sp"]
+
+
+@pytest.mark.parametrize("change", [{"softmax_error": 0.2502}, {"softmax_log_loss": 0.81}])
+def test_methods_are_not_added_to_outcomes_of_another_network(tmp_path, monkeypatch, change):
+    outcome = OUTCOME
+    monkeypatch.setattr(measure, "measure", lambda trial, methods: [replace(outcome, method=name) for name in methods])
+    path = tmp_path / "outcomes.csv"
+    trials = [Trial("vmnist", "100", 0, 4000, trial_samples)]
+    Benchmark(("softmax",)).run(trials, path)
+    before = path.read_text()
+    outcome = replace(OUTCOME, **change)
+    with pytest.raises(ValueError, match=r"Softmax is not what it was in vmnist 100, network 0: .*--again"):
+        Benchmark(("softmax", "knn")).run(trials, path)
+    assert path.read_text() == before
 
 
 def test_results_that_were_made_in_another_way_are_not_added_to(tmp_path, monkeypatch):
