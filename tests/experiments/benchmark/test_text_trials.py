@@ -37,11 +37,10 @@ def embedded(monkeypatch):
 
 def test_texts_are_embedded_once_and_scored_by_their_cosines_with_the_names(folder, embedded, tmp_path):
     trials = text_trials.text_trials(folder, tmp_path / "kept")
-    assert [trial.key for trial in trials[:4]] == [
-        *[("text", "some-texts", draw, 4_000) for draw in range(3)],
-        ("text", "some-texts", 0, 1_540),
+    counts = text_trials.LABELLED_SAMPLES
+    assert [trial.key for trial in trials] == [
+        ("text", "some-texts", draw, count) for count in counts for draw in range(text_trials.DRAWS)
     ]
-    assert len(trials) == len({trial.key for trial in trials}) == 12
     assert embedded[1:] == [["two\nlines", "unknown before"], ["a class", "b class", "c class"]]
     samples, test = trials[-1].split()
     assert (samples.logits.shape, samples.features.shape) == ((385, 3), (385, 3))
