@@ -16,7 +16,7 @@ from aftermax import AutoHead
 from aftermax._utils.text import signed
 from experiments.benchmark.measure import single_threaded
 from experiments.runs.runner import Experiment
-from experiments.trust.worlds import Drawn, World, draw
+from experiments.trust.worlds import GAIN_KINDS, Drawn, World, draw
 
 DRAWS = {100: 24, 400: 10, 2_000: 3}  # by the number of labelled samples
 DRAWS_MANY_CLASSES = {400: 4, 2_000: 1}
@@ -32,7 +32,8 @@ WORLDS = (
     *(World("two percent positive", 2, error) for error in (5, 20)),
     *(World("duplicated", classes, 20) for classes in (3, 10)),
     *(World("patients", classes, 20) for classes in (3, 10)),
-    *(World(kind, classes, 10) for kind in ("biased", "mixed", "bent", "biased patients") for classes in (3, 10)),
+    *(World(kind, classes, 20) for kind in ("useless features", "repeated features") for classes in (3, 10)),
+    *(World(kind, classes, 10) for kind in GAIN_KINDS for classes in (3, 10)),
 )
 QUICK_WORLDS = (World("calibrated", 3, 20), World("biased", 3, 10))
 
@@ -130,11 +131,10 @@ def _outcome(task: Task, drawn: Drawn) -> Outcome:
     begun = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of rare classes and copies, which are part of the worlds
-        head.fit(drawn.logits, drawn.labels, **drawn.metadata)
+        head.fit(drawn.logits, drawn.labels, features=drawn.features, **drawn.metadata)
     seconds = perf_counter() - begun
-    before, after = (
-        _error(drawn, predicted) for predicted in (drawn.test_logits.argmax(axis=1), head.predict(drawn.test_logits))
-    )
+    predicted = head.predict(drawn.test_logits, drawn.test_features)
+    before, after = _error(drawn, drawn.test_logits.argmax(axis=1)), _error(drawn, predicted)
     combination = head.candidates_["combination"]
     return Outcome(
         *task.key,
@@ -168,5 +168,5 @@ def _log_loss_change(drawn: Drawn, head: AutoHead) -> float:
     truth = drawn.test_truth / drawn.test_truth.sum(axis=1, keepdims=True)
     logits = drawn.test_logits - drawn.test_logits.max(axis=1, keepdims=True)
     before = np.log(np.exp(logits).sum(axis=1, keepdims=True)) - logits
-    after = -np.log(np.maximum(head.predict_proba(drawn.test_logits), 1e-12))
+    after = -np.log(np.maximum(head.predict_proba(drawn.test_logits, drawn.test_features), 1e-12))
     return float(np.mean((truth * (after - np.minimum(before, -np.log(1e-12)))).sum(axis=1)))

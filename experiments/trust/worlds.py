@@ -18,6 +18,7 @@ from aftermax._utils.softmax import softmax
 
 TEST_SAMPLES = 20_000
 SKEW = 1.5  # the share of the k-th class is proportional to k to the power of minus this
+FEATURES = 40  # columns
 SPREAD = 0.2  # of the samples of one patient, relative to that between patients
 
 Array = NDArray[np.float64]
@@ -45,6 +46,8 @@ class Drawn(NamedTuple):
     metadata: dict[str, Any]
     test_logits: Array
     test_truth: Array  # (n_test, K): true probabilities; their errors are weighted if the world's are
+    features: Array | None = None
+    test_features: Array | None = None
 
 
 def draw(world: World, n_samples: int, seed: int) -> Drawn:
@@ -152,6 +155,25 @@ def _repeated(drawn: Drawn, rng: np.random.Generator) -> Drawn:
     )
 
 
+def _useless_features(world: World, n_samples: int, rng: np.random.Generator) -> Drawn:
+    """The model knows the truth, and its features are noise."""
+    drawn = _calibrated(world, n_samples, rng)
+    return _with_features(drawn, rng.normal(size=(n_samples + TEST_SAMPLES, FEATURES)))
+
+
+def _repeated_features(world: World, n_samples: int, rng: np.random.Generator) -> Drawn:
+    """The model knows the truth, and its features hold what the logits hold, with noise, in other directions."""
+    drawn = _calibrated(world, n_samples, rng)
+    logits = np.concatenate([drawn.logits, drawn.test_logits])
+    rotation = rng.normal(size=(world.classes, FEATURES)) / np.sqrt(world.classes)
+    return _with_features(drawn, logits @ rotation + logits.std() * rng.normal(size=(len(logits), FEATURES)))
+
+
+def _with_features(drawn: Drawn, features: Array) -> Drawn:
+    n_samples = len(drawn.labels)
+    return drawn._replace(features=features[:n_samples], test_features=features[n_samples:])
+
+
 # ---- worlds with a gain ----------------------------------------------------------------------------------------------
 
 
@@ -177,6 +199,14 @@ def _bent(world: World, n_samples: int, rng: np.random.Generator) -> Drawn:
     return _divided(bent, softmax(logits), n_samples, rng)
 
 
+def _telling_features(world: World, n_samples: int, rng: np.random.Generator) -> Drawn:
+    """The model's last layer is not the best one: its logits are noisy, and its features hold the true ones."""
+    logits = _logits(world, n_samples + TEST_SAMPLES, rng)
+    drawn = _divided(logits + 0.5 * logits.std() * rng.normal(size=logits.shape), softmax(logits), n_samples, rng)
+    rotation = rng.normal(size=(world.classes, FEATURES)) / np.sqrt(world.classes)
+    return _with_features(drawn, logits @ rotation)
+
+
 def _biased_patients(world: World, n_samples: int, rng: np.random.Generator) -> Drawn:
     """The world "biased", in patients with four to eight similar samples each."""
     return _repeated(_biased(world, n_samples // 6, rng), rng)
@@ -191,11 +221,14 @@ NULL_KINDS: dict[str, Callable[[World, int, np.random.Generator], Drawn]] = {
     "two percent positive": _two_percent,
     "duplicated": _duplicated,
     "patients": _patients,
+    "useless features": _useless_features,
+    "repeated features": _repeated_features,
 }
 GAIN_KINDS: dict[str, Callable[[World, int, np.random.Generator], Drawn]] = {
     "biased": _biased,
     "mixed": _mixed,
     "bent": _bent,
+    "telling features": _telling_features,
     "biased patients": _biased_patients,
 }
 KINDS = NULL_KINDS | GAIN_KINDS

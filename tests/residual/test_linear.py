@@ -29,7 +29,7 @@ def test_it_finds_the_map_that_made_the_labels():
     found = regressions(logits / 3, codes, logits)
     for penalty in PENALTIES:
         found.solve(penalty)
-    scores = found.slopes[-1] * logits + found.biases[-1] + logits / 3 @ found.coefficients
+    scores = found.slopes[-1] * logits + found.biases[:, -1] + logits / 3 @ found.coefficients
     assert np.abs(log_softmax(scores, axis=1) - log_softmax(odds, axis=1)).mean() < 0.15
     assert np.mean((scores.argmax(axis=1)) == odds.argmax(axis=1)) > 0.95
     assert fitted.coefficients.shape == (4, 4)
@@ -45,7 +45,7 @@ def test_without_logits_and_with_free_biases_it_is_plain_logistic_regression(mon
     for fold in range(6):  # the last one is on all samples
         some = np.arange(500) % 5 != fold
         theirs = LogisticRegression(C=1 / (some.sum() * 1e-3), tol=1e-8, max_iter=1000).fit(logits[some], codes[some])
-        scores = logits @ ours.maps[:, fold] + ours.biases[fold]
+        scores = logits @ ours.maps[:, fold].T + ours.biases[:, fold]
         np.testing.assert_allclose(np.exp(log_softmax(scores, axis=1)), theirs.predict_proba(logits), atol=0.02)
 
 
@@ -56,8 +56,8 @@ def test_held_out_scores_and_losses_are_those_of_the_regression_without_the_fold
     scores, loss = found.held_out()
     total = 0.0
     for sample, fold in enumerate(np.arange(200) % 5):
-        np.testing.assert_allclose(scores[sample], logits[sample] @ found.maps[:, fold], atol=1e-5)
-        stacked = found.slopes[fold] * logits[sample] + found.biases[fold] + scores[sample]
+        np.testing.assert_allclose(scores[sample], found.maps[:, fold] @ logits[sample], atol=1e-5)
+        stacked = found.slopes[fold] * logits[sample] + found.biases[:, fold] + scores[sample]
         total -= log_softmax(stacked)[codes[sample]]
     assert loss == pytest.approx(total, rel=1e-5)
 

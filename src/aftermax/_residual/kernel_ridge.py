@@ -29,10 +29,10 @@ from aftermax._utils.softmax import softmax_certainty
 GAMMA = 1 / 3  # of the widest kernel, exp(-gamma |z - c|^2); each further one is the cube of the one before it
 LEVELS = 3  # widths
 WORTH = 0.003  # of the log loss: twice as many centers pay if they lower it by this share
-MIN_GROWTH = 1.5  # with fewer times as many centers, none are added
+MIN_GROWTH = 2.0  # with fewer times as many centers, none are added
 MIN_DOUBT = 0.05  # with which a sample that softmax is certain of is drawn as a center
 JITTER = 1e-8  # added to the kernel between centers, whose diagonal is 1
-PENALTIES = tuple(10.0**power for power in range(0, -8, -1))  # the strongest first
+PENALTIES = tuple(10.0**power for power in range(-1, -8, -1))  # the strongest first
 PATIENCE = 2  # penalties in a row that do not lower the log loss, before weaker ones are left out
 TOLERANCE = 1e-5  # of the log loss that penalties are compared by
 MAX_SAMPLES_TO_CHOOSE_ON = 2_000  # samples, to choose a penalty on

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from aftermax._residual.samples import Samples
 from aftermax._utils.multinomial import Scores
-from aftermax._utils.softmax import softmax
+from aftermax._utils.softmax import log_losses, softmax
 
 PENALTIES = tuple(10.0**power for power in range(-1, -6, -1))  # the strongest first
 BIAS_PENALTY = 1.0  # of the squared biases, divided by the number of samples
-ITERATIONS = 15
+ITERATIONS = 12
 MAX_SAMPLES = 10_000
 
 
@@ -68,33 +68,32 @@ class _Regressions:
         folds: NDArray[np.int64],
     ) -> None:
         self.codes, self.weights, self.folds = codes, weights, folds
-        self.projected, self.logits = projected.astype(np.float32), logits.astype(np.float32)
-        (n_samples, n_classes), n_folds = logits.shape, folds.max() + 1
-        self.count = n_folds + 1
-        self.shares = np.repeat(weights[:, None], self.count, axis=1)  # the last regression is on all samples
-        self.shares[np.arange(n_samples), folds] = 0.0
-        self.shares /= self.shares.sum(axis=0)
+        self.projected, self.logits = projected.T.astype(np.float32), logits.T.astype(np.float32)
+        (n_samples, n_classes), self.count = logits.shape, folds.max() + 2
+        self.shares = np.repeat(weights[None], self.count, axis=0)  # the last regression is on all samples
+        self.shares[folds, np.arange(n_samples)] = 0.0
+        self.shares /= self.shares.sum(axis=1, keepdims=True)
         probabilities = softmax(logits)
         curvature = weights @ (probabilities * (1 - probabilities)) / n_samples + 1e-6
         self.curvatures = (
             np.square(logits).mean() * curvature.mean() * n_classes + 1e-6,
-            curvature,
-            np.square(projected).mean(axis=0)[:, None] * curvature,
+            curvature[:, None],
+            curvature[:, None] * np.square(projected).mean(axis=0),
         )
         self.slopes = np.ones(self.count)
-        self.biases = np.zeros((self.count, n_classes))
-        self.maps = np.zeros((projected.shape[1], self.count, n_classes))
+        self.biases = np.zeros((n_classes, self.count))
+        self.maps = np.zeros((n_classes, self.count, projected.shape[1]))
 
     @property
     def coefficients(self) -> NDArray[np.float64]:
         """The linear map (d, K) of the regression on all samples."""
-        return self.maps[:, -1].copy()
+        return self.maps[:, -1].T.copy()
 
     def solve(self, penalty: float) -> None:
         """Continue from where the last fit ended."""
         from scipy.optimize import minimize
 
-        bias_penalty = BIAS_PENALTY / len(self.logits)
+        bias_penalty = BIAS_PENALTY / len(self.codes)
         of_slope, of_bias, of_map = self.curvatures
         units = [
             np.full(self.count, of_slope**-0.5),
@@ -108,20 +107,18 @@ class _Regressions:
             total, gradient = self._loss(values * unit, penalty, bias_penalty)
             return total, gradient * unit
 
-        options = {"maxiter": ITERATIONS, "ftol": 1e-6, "gtol": 1e-5}
+        options = {"maxiter": ITERATIONS, "ftol": 1e-5, "gtol": 1e-5}
         found = minimize(loss, start / unit, jac=True, method="L-BFGS-B", options=options)
         self.slopes, self.biases, self.maps = self._unpacked(found.x * unit)
 
     def held_out(self) -> tuple[Scores, float]:
         """z @ coefficients of the regression without the sample's fold, and the summed log loss with these."""
-        own = np.empty(self.logits.shape)
+        own = np.empty(self.logits.T.shape)
         for fold in range(self.count - 1):
             some = self.folds == fold
-            own[some] = self.projected[some] @ self.maps[:, fold]
-        scores = self.slopes[self.folds, None] * self.logits + self.biases[self.folds] + own
-        scores -= scores.max(axis=1, keepdims=True)
-        losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(own)), self.codes]
-        return own, float(self.weights @ losses)
+            own[some] = (self.maps[:, fold] @ self.projected[:, some]).T
+        scores = self.slopes[self.folds, None] * self.logits.T + self.biases.T[self.folds] + own
+        return own, float(self.weights @ log_losses(scores, self.codes))
 
     def _unpacked(
         self, values: NDArray[np.float64]
@@ -133,25 +130,27 @@ class _Regressions:
     def _loss(
         self, values: NDArray[np.float64], penalty: float, bias_penalty: float
     ) -> tuple[float, NDArray[np.float64]]:
+        """The sum of all regressions' losses, and its gradient. Scores are of shape (K, regressions, n_samples)."""
         slopes, biases, maps = self._unpacked(values)
-        flat = maps.reshape(len(maps), -1)
-        scores = (self.projected @ flat.astype(np.float32)).reshape(len(self.logits), *biases.shape)
+        flat = maps.reshape(self.biases.size, -1)
+        scores = (flat.astype(np.float32) @ self.projected).reshape(*biases.shape, -1)
         scores += slopes.astype(np.float32)[:, None] * self.logits[:, None]
-        scores += biases.astype(np.float32)
-        scores -= scores.max(axis=2, keepdims=True)
-        rows = np.arange(len(scores))
-        agreement = scores[rows, :, self.codes].astype(np.float64)
+        scores += biases.astype(np.float32)[:, :, None]
+        scores -= scores.max(axis=0)
+        samples = np.arange(len(self.codes))
+        agreement = scores[self.codes, :, samples].T.astype(np.float64)
         np.exp(scores, out=scores)
-        totals = scores.sum(axis=2, dtype=np.float64)
+        totals = scores.sum(axis=0)
         loss = float(np.vdot(self.shares, np.log(totals) - agreement))
         loss += penalty / 2 * float(np.vdot(maps, maps)) + bias_penalty * float(np.vdot(biases, biases))
-        scores *= (self.shares / totals).astype(np.float32)[:, :, None]
-        scores[rows, :, self.codes] -= self.shares.astype(np.float32)
+        scores *= (self.shares / totals).astype(np.float32)
+        scores[self.codes, :, samples] -= self.shares.T.astype(np.float32)
+        by_score = scores.reshape(self.biases.size, -1)
         gradient = np.concatenate(
             [
-                np.einsum("nbk,nk->b", scores, self.logits),
-                (scores.sum(axis=0) + 2 * bias_penalty * biases).ravel(),
-                (self.projected.T @ scores.reshape(len(scores), -1) + penalty * flat).ravel(),
+                np.einsum("kbn,kn->b", scores, self.logits),
+                (by_score.sum(axis=1) + 2 * bias_penalty * biases.ravel()),
+                (by_score @ self.projected.T + penalty * flat).ravel(),
             ]
         )
         return loss, gradient

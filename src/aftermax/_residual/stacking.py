@@ -104,9 +104,11 @@ class _Problem:
             free[:count] = (values[:count] > 0) | (gradient[:count] < 0)
             step = np.zeros(len(values))
             step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+            if -(gradient @ step) / 2 <= self.tolerance * abs(loss):  # by which a full step would lower the loss
+                break
             before = loss
             values, loss = self._moved(values, step, loss, shrinkage)
-            if before - loss <= self.tolerance * abs(before):
+            if loss == before:
                 break
         return self._unpacked(values), loss
 

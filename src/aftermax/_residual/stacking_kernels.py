@@ -8,21 +8,20 @@ from aftermax._utils.compiled import compiled
 
 
 @compiled
-def probabilities_of(bases, weights, biases, sample, out):
-    """Softmax of a sample's stacked scores, written to ``out``; and the logarithm of its denominator."""
+def scores_of(bases, weights, biases, sample, out):
+    """A sample's stacked scores, less the largest of them, written to ``out``."""
     count, n_classes = bases.shape[0], bases.shape[2]
-    highest = -np.inf
     for k in range(n_classes):
-        total = biases[k]
-        for m in range(count):
-            total += weights[m] * bases[m, sample, k]
-        out[k] = total
-        highest = max(highest, total)
-    total = 0.0
+        out[k] = biases[k]
+    for m in range(count):
+        weight = weights[m]
+        for k in range(n_classes):
+            out[k] += weight * bases[m, sample, k]
+    highest = out[0]
+    for k in range(1, n_classes):
+        highest = max(highest, out[k])
     for k in range(n_classes):
         out[k] -= highest
-        total += math.exp(out[k])
-    return math.log(total)
 
 
 @compiled
@@ -32,12 +31,13 @@ def stacked_loss(bases, weights, biases, codes, smoothing, shares):
     scores = np.empty(n_classes)
     loss = 0.0
     for n in range(n_samples):
-        log_total = probabilities_of(bases, weights, biases, n, scores)
-        mean = 0.0
+        scores_of(bases, weights, biases, n, scores)
+        mean, total = 0.0, 0.0
         for k in range(n_classes):
             mean += scores[k]
+            total += math.exp(scores[k])
         agreement = (1 - smoothing) * scores[codes[n]] + smoothing * mean / n_classes
-        loss += shares[n] * (log_total - agreement)
+        loss += shares[n] * (math.log(total) - agreement)
     return loss
 
 
@@ -53,10 +53,14 @@ def stacked_derivatives(bases, weights, biases, codes, smoothing, shares, probab
     centred = np.empty((count, n_classes))
     for n in range(n_samples):
         current = probabilities[n]
-        log_total = probabilities_of(bases, weights, biases, n, current)
+        scores_of(bases, weights, biases, n, current)
         share = shares[n]
+        total = 0.0
         for k in range(n_classes):
-            current[k] = math.exp(current[k] - log_total)
+            current[k] = math.exp(current[k])
+            total += current[k]
+        for k in range(n_classes):
+            current[k] /= total
         for m in range(count):
             mean, plain = 0.0, 0.0
             for k in range(n_classes):
