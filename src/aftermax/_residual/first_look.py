@@ -84,7 +84,7 @@ class SingleKernels(NamedTuple):
     def of(cls, terms: InputTerms) -> Self:
         """Of terms with kernels."""
         widest = int(np.argmax(terms.used))
-        used, coefficients = terms.used[widest:], terms.coefficients[widest:]
+        used, coefficients = terms.used[widest:].copy(), terms.coefficients[widest:]
         exponents = terms.exponents.T * (3.0**widest / np.log(2))
         single = in_single(exponents)
         sizes = np.column_stack([np.linalg.norm(exponents[:, :-2], axis=1), np.abs(exponents[:, -2:])]).max(axis=1)
@@ -206,9 +206,9 @@ class FirstLook(NamedTuple):
 
 def _projected(projection: Projection, inputs: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """What the projection gives, but the clipping compiled."""
-    values = inputs[projection.source]
+    values, mean = (np.require(one, requirements=["C", "W"]) for one in (inputs[projection.source], projection.mean))
     centred = np.empty(values.shape)
-    clip_and_center(values, projection.clip_depth, projection.mean, centred)
+    clip_and_center(values, projection.clip_depth, mean, centred)
     return np.asarray(centred @ projection.components)
 
 

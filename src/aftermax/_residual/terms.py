@@ -79,4 +79,6 @@ def compact_terms(stacked: StackedCorrections, source: int) -> InputTerms | None
     for level, values in kernels.items():
         coefficients[level, : len(values)] = values
     used = np.array([level in kernels for level in range(len(coefficients))], dtype=bool)
+    # Rows in one piece, as in a head file: another layout would be compiled for once more.
+    exponents = np.ascontiguousarray(exponents)
     return InputTerms(projection, exponents, coefficients, used, linear, gaussian, gaussian_weight)
