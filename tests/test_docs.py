@@ -30,6 +30,7 @@ TABLES = [
     "results/bench/sph.md",
     "results/bench/choosing.md",
     "results/bench/auto.md",
+    "results/bench/predict.md",
     "results/choosing/vmnist.md",
     "results/choosing/summary.md",
     "results/choosing/files.md",

@@ -57,7 +57,7 @@ ELEMENTARY_ERROR = 8 * UNIT  # of numpy's exponentials and logarithms in single 
 UNDERFLOW = 2.0**-100  # more than what is lost to underflow, for coefficients of size 1
 MIN_FLOOR = 1e-12  # of a Gaussian: the logarithm of less could be of any size
 TYPICAL = 3.0  # 1 + |z| + |z|^2 for |z| = 1, the mean square
-AT_ONCE = 16 * LANES  # samples
+VALUES_AT_ONCE = 2**20  # of an input, if it has many columns
 
 
 def rounded(times: int) -> float:
@@ -184,8 +184,9 @@ class FirstLook(NamedTuple):
         n_samples = len(inputs[0])
         predicted, unproven = np.empty(n_samples, dtype=np.int64), np.empty(n_samples, dtype=np.bool_)
         with np.errstate(all="ignore"):  # beyond the range of single precision, the bound is infinite or NaN
-            for first in range(0, n_samples, AT_ONCE):
-                some = slice(first, first + AT_ONCE)
+            at_once = LANES * max(1, min(16, VALUES_AT_ONCE // (LANES * max(values.shape[1] for values in inputs))))
+            for first in range(0, n_samples, at_once):
+                some = slice(first, first + at_once)
                 scores, bounds = self._scores([values[some] for values in inputs])
                 decide(scores, 2 * MARGIN * bounds, predicted[some], unproven[some])  # two scores are compared
         return predicted, unproven

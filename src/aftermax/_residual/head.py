@@ -23,13 +23,13 @@ from aftermax._residual.gaussian import GaussianCorrection
 from aftermax._residual.terms import InputTerms, compact_terms
 from aftermax._utils.multinomial import Scores
 from aftermax._utils.softmax import settle_argmax, softmax
+from aftermax._utils.threads import thread_count
 from aftermax._utils.untrusted import Arrays
 
 if TYPE_CHECKING:
     from aftermax._residual.first_look import FirstLook
 
 FIRST_LOOK_SAMPLES = 32  # fewest
-PREDICTED_AT_ONCE = 16 * CHUNK  # samples, of which those without a proof come together
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,10 @@ class ResidualHead:
         return ResidualHead(slope, trust * self.biases, tuple(one.scaled(trust) for one in self.terms))
 
     def predict(self, inputs: Inputs) -> NDArray[np.int64]:
-        """The column with the largest score."""
+        """The column with the largest score. Large chunks, as the samples that need a second look come together."""
         out = np.empty(len(inputs[0]), dtype=np.int64)
-        return fill_by_chunks(out, inputs, self._predict_chunk, PREDICTED_AT_ONCE)
+        chunk = CHUNK if len(out) <= CHUNK else max(CHUNK, min(16 * CHUNK, len(out) // (4 * thread_count())))
+        return fill_by_chunks(out, inputs, self._predict_chunk, chunk)
 
     def _predict_chunk(self, inputs: list[NDArray[np.float64]]) -> NDArray[np.int64]:
         """In single precision where that is proven to be enough; for few samples the proof is not worth its time."""
