@@ -15,6 +15,7 @@ from aftermax._residual.samples import Samples
 from aftermax._residual.single_kernels import LANES, ROWS, powers_of_two
 from aftermax._residual.terms import InputTerms
 from aftermax._utils.softmax_kernels import top_and_lead
+from aftermax._utils.threads import one_blas_thread
 from aftermax.data import load_vmnist
 from helpers.correction_samples import samples_of
 
@@ -57,8 +58,9 @@ def made_up_inputs(n_samples, n_classes, dimensions, scale=1.0):
 def real_head():
     """A head of the network trained on 500 images, and the logits of others."""
     scores = load_vmnist(trained_on=500)
-    logits, codes = scores.val_logits[:1500].astype(np.float64), scores.val_labels[:1500].astype(np.int64)
-    head = compact(fit_corrections(Samples(logits, codes, np.ones(len(codes))), 0)["combination"])
+    logits, codes = scores.val_logits[:800].astype(np.float64), scores.val_labels[:800].astype(np.int64)
+    with one_blas_thread():  # as AutoHead fits; many threads for small products are slow on a busy machine
+        head = compact(fit_corrections(Samples(logits, codes, np.ones(len(codes))), 0)["combination"])
     return head, scores.test_logits.astype(np.float64)
 
 
@@ -112,7 +114,9 @@ def test_predictions_are_those_of_double_precision(shape):
 
 def test_predictions_of_fitted_heads_are_those_of_double_precision():
     samples = samples_of(features=np.random.default_rng(5).normal(size=(300, 12)))
-    for stacked in fit_corrections(samples, 0).values():
+    with one_blas_thread():
+        heads = fit_corrections(samples, 0).values()
+    for stacked in heads:
         head = compact(stacked)
         np.testing.assert_array_equal(head.predict(samples.inputs), head.scores(samples.inputs).argmax(axis=1))
 
