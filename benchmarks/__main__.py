@@ -3,13 +3,14 @@
 import sys
 from pathlib import Path
 
-from benchmarks import auto, choosing, sph
+from benchmarks import auto, choosing, predict, sph
 from benchmarks.measure import Result, shown, write
 
 PARTS = {
     "sph": (sph.speed, sph.processes),
     "choosing": (choosing.speed, choosing.processes),
     "auto": (auto.speed, auto.processes),
+    "predict": (predict.speed, predict.processes),
 }
 
 

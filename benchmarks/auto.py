@@ -1,4 +1,4 @@
-"""AutoHead: time to fit and to predict, and memory where samples and classes are many.
+"""AutoHead: time to fit, and memory where samples and classes are many.
 
 The samples are those of networks that ship with the package: real ones, on which the head is a combination of all its
 parts. "SVC's search" is ``GridSearchCV(SVC())`` over twelve candidates and three folds on the same samples.
@@ -14,10 +14,8 @@ from sklearn.svm import SVC
 from aftermax import AutoHead
 from aftermax.data import SHIPPED, load_vmnist
 from benchmarks.measure import Result, alternate, in_new_process
-from benchmarks.sph import softmax_predictions
 
 SVC_GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.001, 0.01, 0.1, "scale"]}
-PREDICTED = 200_000
 
 MEMORY = """
 import numpy as np
@@ -60,9 +58,6 @@ def speed() -> Iterator[Result]:
         name = f"network trained on {trained_on:,}"
         yield Result(f"`AutoHead.fit`, 4,000 x 10, {name}", "SVC's search", ratio, "x")
         assert head.chosen_ == "combination"
-        samples = np.tile(scores.test_logits.astype(np.float64), (PREDICTED // len(scores.test_logits), 1))
-        ratio = alternate(partial(head.predict, samples), partial(softmax_predictions, samples))
-        yield Result(f"`AutoHead.predict`, {PREDICTED:,} x 10, {name}", "softmax", ratio, "x")
 
 
 def processes() -> Iterator[Result]:

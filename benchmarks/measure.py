@@ -33,6 +33,16 @@ def alternate(ours: Callable[[], object], baseline: Callable[[], object], repeat
     return float(best[0] / best[1])
 
 
+def best_time(call: Callable[[], object], repeats: int = 7) -> float:
+    """The shortest of several times, in seconds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
 def in_new_process(code: str, *arguments: str) -> list[float]:
     """Run ``code`` in a new interpreter; the numbers that it prints."""
     done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True)

@@ -137,8 +137,8 @@ def test_groups_are_not_learned_by_heart():
 
 def test_the_written_out_exponential_is_numpys():
     values = np.concatenate([-np.geomspace(1e-12, 699, 5_001), [0.0, -1e6]])
-    expected, shifted = np.exp(np.maximum(values, -700)), np.empty_like(values)
-    exp_all(values, shifted, shifted.view(np.int64))
+    expected = np.exp(np.maximum(values, -700))
+    exp_all(values)
     np.testing.assert_allclose(values, expected, rtol=2e-14)
 
 

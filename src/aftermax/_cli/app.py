@@ -14,13 +14,14 @@ from aftermax._cli.export import export
 from aftermax._cli.fit import fit
 from aftermax._cli.predict import predict
 from aftermax._cli.reproduce import reproduce
+from aftermax._cli.warm import warm
 
 app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help takes a quarter of the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, fit, predict, check, export):
+for command in (demo, audit, fit, predict, check, export, warm):
     app.command()(command)
 app.command(
     hidden=True,

@@ -23,10 +23,11 @@ def print_message(text: str) -> None:
 
 def announce_compilation() -> None:
     """Print that compiling takes time, if nothing is compiled yet."""
-    from aftermax._utils.compiled import is_cached
+    from aftermax._utils.compiled import compilation_is_announced, is_cached
     from aftermax._utils.softmax_kernels import certainties
 
     if not is_cached(certainties):
+        compilation_is_announced()
         print_message("aftermax: the first run on a machine compiles code, which may take a minute.")
 
 

@@ -22,23 +22,19 @@ fused = partial(compiled, fastmath={"contract"})  # with fused multiply-add
 
 
 @fused
-def exp_all(values, shifted, bits):
-    """The exponentials of values up to 0, in place. ``bits`` are those of ``shifted``, which are to work with."""
+def exp_all(values):
+    """The exponentials of values up to 0, in place."""
     for index in range(len(values)):
         value = values[index]
         value = value if value > MIN_EXPONENT else MIN_EXPONENT
-        power = value * LOG2_E + ROUND
-        shifted[index] = power
-        power -= ROUND
+        shifted = np.float64(value * LOG2_E + ROUND)
+        power = shifted - ROUND
         rest = value - power * LN2_HIGH - power * LN2_LOW
         total = INVERSE_FACTORIALS[0]
         for factor in INVERSE_FACTORIALS[1:]:
             total = total * rest + factor
-        values[index] = total
-    for index in range(len(values)):
-        bits[index] = (bits[index] + 1023) << 52
-    for index in range(len(values)):
-        values[index] *= shifted[index]
+        scale = np.int64((shifted.view(np.int64) + 1023) << 52)
+        values[index] = total * scale.view(np.float64)
 
 
 @fused
@@ -52,8 +48,6 @@ def add_kernels(projected, exponents, coefficients, used, scores):
     block = np.empty((BLOCK, dimensions + 2))
     kernel = np.empty((BLOCK, centers))
     part = np.empty((BLOCK, scores.shape[1]))
-    shifted = np.empty(BLOCK * centers)
-    bits = shifted.view(np.int64)
     flat = kernel.reshape(BLOCK * centers)
     for first in range(0, n_samples, BLOCK):
         count = min(BLOCK, n_samples - first)
@@ -70,7 +64,7 @@ def add_kernels(projected, exponents, coefficients, used, scores):
             block[1] = block[0]
         np.dot(block[:filled], exponents, kernel[:filled])
         size = filled * centers
-        exp_all(flat[:size], shifted[:size], bits[:size])
+        exp_all(flat[:size])
         for level in range(len(coefficients)):
             if level > 0:
                 for index in range(size):

@@ -41,14 +41,18 @@ class InputTerms:
     def add_to(self, scores: Scores, inputs: Sequence[NDArray[np.float64]]) -> None:
         """Add these terms to the scores, in place."""
         projected = self.projection(inputs)
-        if self.linear.any():
-            scores += projected @ self.linear
-        if self.gaussian is not None:
-            scores += self.gaussian_weight * self.gaussian.scores(projected)
+        self.add_simple_to(scores, projected)
         if len(self.coefficients):
             from aftermax._residual.rbf_kernels import add_kernels
 
             add_kernels(projected, self.exponents, self.coefficients, self.used, scores)
+
+    def add_simple_to(self, scores: Scores, projected: NDArray[np.float64], *, with_gaussian: bool = True) -> None:
+        """Add the terms other than the kernels to the scores, in place."""
+        if self.linear.any():
+            scores += projected @ self.linear
+        if self.gaussian is not None and with_gaussian:
+            scores += self.gaussian_weight * self.gaussian.scores(projected)
 
 
 def compact_terms(stacked: StackedCorrections, source: int) -> InputTerms | None:
@@ -75,4 +79,6 @@ def compact_terms(stacked: StackedCorrections, source: int) -> InputTerms | None
     for level, values in kernels.items():
         coefficients[level, : len(values)] = values
     used = np.array([level in kernels for level in range(len(coefficients))], dtype=bool)
+    # Rows in one piece, as in a head file: another layout would be compiled for once more.
+    exponents = np.ascontiguousarray(exponents)
     return InputTerms(projection, exponents, coefficients, used, linear, gaussian, gaussian_weight)

@@ -1,10 +1,15 @@
 """How inner loops are compiled. Importing this module imports numba, so import it on first use only."""
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import event
+
+LOOPS: list[Any] = []  # all that are imported so far
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
@@ -15,12 +20,48 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
     """
     options |= {"nogil": True, "error_model": "numpy"}
     try:
-        return njit(cache=True, **options)(function)
+        loop = njit(cache=True, **options)(function)
     except RuntimeError:  # numba has no folder that it can write to
-        return njit(**options)(function)
+        loop = njit(**options)(function)
+    LOOPS.append(loop)
+    return loop
 
 
 def is_cached(function: Any) -> bool:
     """Whether the compiled code of this function's module is on disk, or cannot be there."""
     folder = function.stats.cache_path
     return folder is None or any(Path(folder).glob("*.nbi"))
+
+
+def cache_folder() -> Path | None:
+    """The folder below which all loops are kept; None if there is a loop for which numba can write to none."""
+    folders = [loop.stats.cache_path for loop in LOOPS]
+    return None if None in folders else Path(os.path.commonpath(folders))
+
+
+class _Note(event.Listener):
+    """One line, on a terminal only, when a loop is about to be compiled: nobody should wait without knowing why."""
+
+    told = False
+
+    def on_start(self, started: Any) -> None:
+        loop = started.data["dispatcher"]
+        if self.told or not any(loop is one for one in LOOPS) or sys.stderr is None or not sys.stderr.isatty():
+            return
+        self.told = True
+        when = "once on this machine; 'aftermax warm' does it beforehand"
+        if loop.stats.cache_path is None:
+            when = "in every process, as numba can write to no folder: set NUMBA_CACHE_DIR to one that you can write to"
+        print(f"aftermax: compiling, {when}.", file=sys.stderr)
+
+    def on_end(self, ended: Any) -> None:
+        """Nothing more to say."""
+
+
+_note = _Note()
+event.register("numba:compile", _note)  # type: ignore[no-untyped-call]  # numba has no types
+
+
+def compilation_is_announced() -> None:
+    """No note is needed: the user has been told."""
+    _note.told = True

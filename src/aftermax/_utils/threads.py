@@ -95,7 +95,8 @@ def over_ranges(work: Callable[[int, int], None], total: int, step: int) -> None
     If ranges raise errors, the error of the earliest range is raised here.
     """
     starts = range(0, total, step)
-    for _ in in_threads(lambda first: work(first, min(first + step, total)), starts, thread_count()):
+    workers = thread_count() if total > step else 1
+    for _ in in_threads(lambda first: work(first, min(first + step, total)), starts, workers):
         pass
 
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from aftermax._utils.one_logit import SIGMOID_OUTPUTS, is_one_logit, look_like_s
 
 PROBABILITY_TOLERANCE = 1e-3
 SAMPLES_CHECKED = 1000
+FLOATS = (np.float32, np.float64)
 PROBABILITIES_WARNING = (
     "logits look like probabilities: no value is negative, and every sample sums to 1 (or to 100, in percent). Pass "
     "the model's outputs before softmax. If you only have probabilities p, pass their logarithms: "
@@ -93,6 +94,8 @@ def _check_width(shape: tuple[int, ...], estimator: BaseEstimator | None) -> Non
 
 
 def _checked_by_sklearn(logits: ArrayLike, estimator: BaseEstimator | None, reset: bool) -> NDArray[Any]:
+    if not reset and not hasattr(estimator, "feature_names_in_") and _is_plain(logits):
+        return logits  # whose width is compared already; scikit-learn would find nothing, in half the time of a predict
     options: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": 0}
     try:
         if estimator is None:
@@ -104,6 +107,13 @@ def _checked_by_sklearn(logits: ArrayLike, estimator: BaseEstimator | None, rese
         raise ValueError(
             f"logits hold text ({error}): pass numbers only, one column for each class, without labels and ids."
         ) from error
+
+
+def _is_plain(logits: ArrayLike) -> TypeGuard[NDArray[Any]]:
+    """Whether these are a plain array of numbers with columns, in single or double precision."""
+    if type(logits) is not np.ndarray:
+        return False
+    return logits.dtype.type in FLOATS and logits.ndim == 2 and logits.shape[1] > 0
 
 
 def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:

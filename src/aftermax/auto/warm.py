@@ -1,0 +1,65 @@
+"""Compile every loop of the package, by calling what uses it on a few made-up samples."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from aftermax._residual.gaussian import GaussianCorrection
+from aftermax._residual.head import FIRST_LOOK_SAMPLES, ResidualHead
+from aftermax._residual.projection import Projection
+from aftermax._residual.stacking import fit_stacking
+from aftermax._residual.terms import InputTerms
+from aftermax._utils.progress import Progress
+from aftermax._utils.softmax import softmax_certainty
+from aftermax.sph.classifier import SPHClassifier
+from aftermax.sph.classifier_cv import SPHClassifierCV
+
+CLASSES = 3
+NO_FOLDER = (
+    "numba can write to none of the folders where it would keep compiled code: set NUMBA_CACHE_DIR to one that you can "
+    "write to, now and whenever the package is used."
+)
+
+
+def compile_all(progress: bool | None = None) -> Path:
+    """Compile what is not compiled yet, for all types it is called with; the folder that numba keeps it in."""
+    from aftermax._utils import compiled
+
+    compiled.compilation_is_announced()
+    rng = np.random.default_rng(0)
+    codes = np.arange(20 * CLASSES) % CLASSES
+    logits = rng.normal(size=(len(codes), CLASSES)) + np.eye(CLASSES)[codes]
+    steps: list[Callable[[], object]] = [
+        lambda: softmax_certainty(logits),
+        lambda: fit_stacking([logits], codes, np.ones(len(codes))),
+        lambda: residual_head().scores([logits]),
+        lambda: residual_head().predict([logits]),
+        lambda: SPHClassifier(certainty=1.0, min_gain=-1.0).fit(logits, codes).predict_proba(logits),
+        lambda: SPHClassifierCV({"certainty": [0.9]}, n_jobs=1).fit(logits, codes),
+        lambda: SPHClassifierCV({"certainty": [0.9]}, n_jobs=1, class_weight={0: 2.0}).fit(logits, codes),
+    ]
+    with Progress("compiling", len(steps), progress) as bar, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what is said about so few samples
+        for number, step in enumerate(steps):
+            step()
+            if number == 0 and compiled.cache_folder() is None:
+                raise OSError(NO_FOLDER)
+            bar.step()
+    folder = compiled.cache_folder()
+    assert folder is not None
+    return folder
+
+
+def residual_head() -> ResidualHead:
+    """A head with terms of every kind."""
+    assert FIRST_LOOK_SAMPLES <= 20 * CLASSES
+    eye = np.eye(CLASSES)
+    exponents = np.vstack([2 * eye, -np.ones(CLASSES), -np.ones(CLASSES)])
+    gaussian = GaussianCorrection(eye, np.stack([eye] * CLASSES), np.zeros(CLASSES), 0.1)
+    projection = Projection(0, 10.0, np.zeros(CLASSES), eye)
+    terms = InputTerms(projection, exponents, np.stack([eye] * 3), np.ones(3, dtype=bool), eye, gaussian, 1.0)
+    return ResidualHead(1.0, np.zeros(CLASSES), (terms,))
