@@ -75,7 +75,8 @@ class SingleKernels(NamedTuple):
 
     exponents: NDArray[np.float32]  # (centers, d + 2), of powers of two, for the widest kernel that is used
     coefficients: NDArray[np.float32]  # (groups of ROWS centers, levels, classes, ROWS), the last class for sizes
-    used: NDArray[np.bool_]
+    used: NDArray[np.bool_]  # (groups, levels): whether any coefficient is not 0
+    levels: NDArray[np.int64]  # (groups,): how many of the levels are needed
     largest: float  # of the sizes of exponents
     others: float  # the error that does not depend on the sample, as a size of exponents
     lost: float  # to underflow
@@ -84,11 +85,11 @@ class SingleKernels(NamedTuple):
     def of(cls, terms: InputTerms) -> Self:
         """Of terms with kernels."""
         widest = int(np.argmax(terms.used))
-        used, coefficients = terms.used[widest:].copy(), terms.coefficients[widest:]
+        coefficients = terms.coefficients[widest:]
         exponents = terms.exponents.T * (3.0**widest / np.log(2))
         single = in_single(exponents)
         sizes = np.column_stack([np.linalg.norm(exponents[:, :-2], axis=1), np.abs(exponents[:, -2:])]).max(axis=1)
-        of_sum = rounded(1 + ROWS + GROUPS_PER_SUM * int(used.sum()))
+        of_sum = rounded(1 + ROWS + GROUPS_PER_SUM * int(terms.used.sum()))
         others = (POWER_ERROR + UNIT + of_sum) / (np.log(2) * error_of_products(single.shape[1])) / TYPICAL
         relative = coefficients - coefficients[:, :, -1:]
         growth = 3.0 ** np.arange(len(coefficients))  # of errors, by cubing
@@ -98,12 +99,14 @@ class SingleKernels(NamedTuple):
         rows[:, : len(sizes), :n_classes] = relative
         grouped = rows.reshape(levels, -1, ROWS, rows.shape[2]).transpose(1, 0, 3, 2)
         lost = UNDERFLOW * float(relative[:, :, -1].sum())
-        return cls(single, np.ascontiguousarray(grouped), used, float(sizes.max()), float(others), lost)
+        used = np.asarray(grouped.any(axis=(2, 3)))
+        needed = np.where(used, np.arange(1, levels + 1), 0).max(axis=1)
+        return cls(single, np.ascontiguousarray(grouped), used, needed, float(sizes.max()), float(others), lost)
 
     def add_to(self, scores: Scores, projected: NDArray[np.float64], lengths: Values) -> Values:
         """Add the kernels to the scores, up to a constant for each sample; the bound of a score's error."""
         sizes = np.empty(len(scores))
-        add_kernels(projected, self.exponents, self.coefficients, self.used, scores, sizes)
+        add_kernels(projected, self.exponents, self.coefficients, self.used, self.levels, scores, sizes)
         by_size = np.log(2) * error_of_products(self.exponents.shape[1]) * np.maximum(1 + lengths + lengths**2, TYPICAL)
         return np.where(by_size * (self.largest + self.others) < LARGEST_ERROR, by_size * sizes + self.lost, np.inf)
 

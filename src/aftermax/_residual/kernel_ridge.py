@@ -29,6 +29,7 @@ from aftermax._utils.softmax import softmax_certainty
 GAMMA = 1 / 3  # of the widest kernel, exp(-gamma |z - c|^2); each further one is the cube of the one before it
 LEVELS = 3  # widths
 WORTH = 0.003  # of the log loss: twice as many centers pay if they lower it by this share
+ALIKE = 0.01  # of the log loss: widths that differ by less are about as good
 MIN_GROWTH = 2.0  # with fewer times as many centers, none are added
 MIN_DOUBT = 0.05  # with which a sample that softmax is certain of is drawn as a center
 JITTER = 1e-8  # added to the kernel between centers, whose diagonal is 1
@@ -85,11 +86,13 @@ def fit_kernels(
     """A correction for each kernel width, with the leave-one-out scores of the samples that are ``stacked_on``.
 
     Each width has the ``first`` so many centers. The one that helps the logits most gets twice as many, and again, as
-    long as there are more and that lowers the leave-one-out log loss noticeably.
+    long as there are more and that lowers the leave-one-out log loss noticeably. Of widths that are about as good, it
+    is the narrowest: more centers help it more.
     """
     fit = partial(_fit_kernel, projected, samples, logits, stacked_on)
     found = [fit(centers[:first], level) for level in range(LEVELS)]
-    best = min(range(LEVELS), key=lambda level: found[level].log_loss)
+    least = min(one.log_loss for one in found)
+    best = max(level for level, one in enumerate(found) if one.log_loss <= (1 + ALIKE) * least)
     count, pays = min(first, len(centers)), True
     while pays and len(centers) >= MIN_GROWTH * count:
         count = min(2 * count, len(centers))

@@ -132,11 +132,12 @@ def add_products(coefficients, tile, sums):
 
 
 @fused
-def add_kernels(projected, exponents, coefficients, used, scores, sizes):
+def add_kernels(projected, exponents, coefficients, used, levels, scores, sizes):
     """Add the kernel terms to ``scores``, up to a constant for each sample, and set ``sizes``.
 
     ``exponents``, of shape (centers, dimensions + 2), give those of the powers of two. ``coefficients`` are of shape
     (groups of centers, levels, classes, ROWS): relative to the last class, which has those of the sizes instead.
+    ``used`` says of which groups and levels any is not 0, and ``levels`` how many of them a group needs.
     """
     n_samples, n_classes = scores.shape
     block = np.zeros((exponents.shape[1], LANES), np.float32)
@@ -152,11 +153,12 @@ def add_kernels(projected, exponents, coefficients, used, scores, sizes):
             for group in range(start, min(start + GROUPS_PER_SUM, len(coefficients))):
                 products(exponents, group * ROWS, block, tile)
                 powers_of_two(tile, cubed)
-                add_products(coefficients[group, 0], tile, sums)  # the widest kernel is always used
-                for level in range(1, coefficients.shape[1]):
+                if used[group, 0]:
+                    add_products(coefficients[group, 0], tile, sums)
+                for level in range(1, levels[group]):
                     if level > 1:
                         cube(cubed)
-                    if used[level]:
+                    if used[group, level]:
                         add_products(coefficients[group, level], cubed, sums)
             totals += sums
         for lane in range(count):

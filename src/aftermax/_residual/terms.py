@@ -74,6 +74,7 @@ def compact_terms(stacked: StackedCorrections, source: int) -> InputTerms | None
                 gaussian, gaussian_weight = one.correction, float(weight)
     if not kernels and gaussian is None and not linear.any():
         return None
+    centers = centers[: max(map(len, kernels.values()), default=0)]
     exponents = -GAMMA * np.vstack([-2 * centers.T, np.square(centers).sum(axis=1), np.ones(len(centers))])
     coefficients = np.zeros((max(kernels, default=-1) + 1, len(centers), n_classes))
     for level, values in kernels.items():
