@@ -29,7 +29,7 @@ from aftermax._utils.softmax import softmax_certainty
 GAMMA = 1 / 3  # of the widest kernel, exp(-gamma |z - c|^2); each further one is the cube of the one before it
 LEVELS = 3  # widths
 WORTH = 0.003  # of the log loss: twice as many centers pay if they lower it by this share
-ALIKE = 0.01  # of the log loss: widths that differ by less are about as good
+ALIKE = 0.02  # of the log loss: widths that differ by less are about as good
 MIN_GROWTH = 2.0  # with fewer times as many centers, none are added
 MIN_DOUBT = 0.05  # with which a sample that softmax is certain of is drawn as a center
 JITTER = 1e-8  # added to the kernel between centers, whose diagonal is 1
