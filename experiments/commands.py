@@ -333,6 +333,7 @@ def money(
     trials = vmnist_trials(mnist, quick=quick)
     trials += _letters(quick) + _texts(text, quick)
     trials += file_trials(scores) if scores else []
+    trials.sort(key=lambda trial: trial.network)  # the first networks of all families, then the second
     outcomes = Benchmark().run(trials, folder / "outcomes.csv", again=again, redo=redone, jobs=jobs)
     outcomes += _run_shift(mnist, cifar10, shift_folder, quick=quick, again=again, redo=redone, jobs=jobs)
     print(report.write(outcomes, folder))
