@@ -4,6 +4,7 @@ The samples are those of networks that ship with the package: real ones, on whic
 parts. "SVC's search" is ``GridSearchCV(SVC())`` over twelve candidates and three folds on the same samples.
 """
 
+import warnings
 from collections.abc import Iterator
 from functools import partial
 
@@ -13,7 +14,7 @@ from sklearn.svm import SVC
 
 from aftermax import AutoHead
 from aftermax.data import SHIPPED, load_vmnist
-from benchmarks.measure import Result, alternate, in_new_process
+from benchmarks.measure import Result, alternate, best_time, in_new_process
 
 SVC_GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.001, 0.01, 0.1, "scale"]}
 
@@ -58,6 +59,28 @@ def speed() -> Iterator[Result]:
         name = f"network trained on {trained_on:,}"
         yield Result(f"`AutoHead.fit`, 4,000 x 10, {name}", "SVC's search", ratio, "x")
         assert head.chosen_ == "combination"
+        if trained_on == 500:
+            yield from few_samples(logits[:400], labels[:400])
+    yield from many_classes()
+
+
+def few_samples(logits: np.ndarray, labels: np.ndarray) -> Iterator[Result]:
+    fit = partial(AutoHead(n_jobs=1, progress=False).fit, logits, labels)
+    search = partial(GridSearchCV(SVC(), SVC_GRID, cv=3).fit, logits, labels)
+    yield Result("`AutoHead.fit`, 400 x 10, one core", "SVC's search", alternate(fit, search, repeats=5), "x")
+    yield Result("`AutoHead.fit`, 400 x 10, one core", "by itself", best_time(fit, repeats=5), "s")
+
+
+def many_classes() -> Iterator[Result]:
+    for classes in (77, 214):
+        rng = np.random.default_rng(0)
+        labels = rng.integers(classes, size=2_000)
+        logits = rng.normal(size=(2_000, classes)) + 3 * np.eye(classes)[labels]
+        logits += np.maximum(logits @ rng.normal(size=(classes, classes)), 0) / np.sqrt(classes)
+        head = AutoHead(classes=np.arange(classes), progress=False)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of rare classes
+            seconds = best_time(partial(head.fit, logits, labels), repeats=2)
+        yield Result(f"`AutoHead.fit`, 2,000 x {classes}, all cores", "by itself", seconds, "s")
 
 
 def processes() -> Iterator[Result]:

@@ -108,7 +108,7 @@ def test_arrays_lie_in_memory_as_they_did(heads, tmp_path):
     """For products may be rounded by that."""
     head = heads["auto with features"]
     for one in (head, saved(head, tmp_path)):
-        assert [terms.exponents.flags.f_contiguous for terms in one.fitted_head_.terms] == [True, True]
+        assert [terms.exponents.flags.c_contiguous for terms in one.fitted_head_.terms] == [True, True]
 
 
 def test_numpy_shows_the_arrays_and_json_is_strict(heads, tmp_path):

@@ -14,7 +14,6 @@ MAX_COMPONENTS = (100, 400)  # of the logits and of the features
 MASKED = (
     200.0  # times the median lead over the second largest: a logit this far below the largest is a mask, not a response
 )
-SIZES = (1.0, 1.0)
 RANK_TOLERANCE = 1e-10  # of the largest variance: a direction with less than this is none
 CLIP_DEPTH = 10.0  # times the typical margin below the largest: below that, all logits are the same to the corrections
 
@@ -54,7 +53,7 @@ def fit_projection(source: int, clip_depth: float, values: NDArray[np.float64]) 
     shrunk = np.maximum((1 - shrinkage) * variances + added_variance, TINY)
     components = components * shrunk**-0.25
     size = np.sqrt(np.mean(np.square(centred @ components).sum(axis=1)))
-    return Projection(source, clip_depth, mean, components / max(size, TINY) * SIZES[source])
+    return Projection(source, clip_depth, mean, components / max(size, TINY))
 
 
 def _principal_components(centred: NDArray[np.float64], most: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -65,9 +65,10 @@ def fit_stacking(
     problem = _Problem(base_scores, codes, sample_weight, biases, tolerance)
     found = start or Stacking(np.full(len(base_scores), 1.0 / len(base_scores)), np.zeros(base_scores[0].shape[1]))
     prior = BIAS_PRIOR
-    for _ in range(ROUNDS if biases else 1):
-        found, loss = problem.solve(found, prior)
+    found, loss = problem.solve(found, prior)
+    for _ in range(ROUNDS - 1 if biases else 0):
         prior = float(np.clip(len(found.biases) / (2 * problem.expected_square(found, prior)), *BIAS_PRIORS))
+        found, loss = problem.solve(found, prior)
     return found, loss
 
 
