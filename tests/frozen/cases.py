@@ -1,8 +1,8 @@
 """A dozen fitted heads whose predictions are frozen in ``predictions.npz``: a refactoring must not change them.
 
 ``python tests/frozen/cases.py`` writes the file. It was written at commit 82a17f8, before the modules moved into
-folders; the cases of AutoHead again when its guard was rewritten. Write it again only where a change of predictions is
-intended, and say so in CHANGELOG.md.
+folders; the cases of AutoHead again when its guard and, later, its corrections were rewritten. Write it again only
+where a change of predictions is intended, and say so in CHANGELOG.md.
 """
 
 from pathlib import Path
