@@ -38,7 +38,7 @@ class GaussianCorrection(NamedTuple):
         n_classes, (covariances, dimensions, _) = len(self.intercepts), self.factors.shape
         out = np.empty((len(projected), n_classes))
         if covariances == 1:  # the quadratic term is the same for all classes, and drops out
-            out[:] = projected @ self.factors[0] @ self.means.T
+            out[:] = projected @ (self.factors[0] @ self.means.T)
             out += self.intercepts - np.square(self.means).sum(axis=1) / 2
         else:
             side_by_side = self.factors.transpose(1, 0, 2).reshape(dimensions, -1)
