@@ -118,7 +118,7 @@ def case_table(outcomes: Sequence[Outcome]) -> str:
         cells += [signed(case.gain_of_chosen()), f"{case.seconds('both'):.0f} s ({case.seconds('logits'):.0f} s)"]
         lines.append(cells)
     heads = ["data", "trained on", "labelled samples", "networks", "softmax's error", *HEADINGS.values()]
-    return table([*heads, "chosen by gain_", "time"], lines, texts=1)
+    return table([*heads, "chosen by `gain_`", "time"], lines, texts=1)
 
 
 def _gain(case: Case, layers: str) -> str:
@@ -142,6 +142,7 @@ def verdict(outcomes: Sequence[Outcome]) -> str:
         *_by_group(cases),
         f"- Mean gain over all cases: {_means(cases)}; chosen by `gain_`, without a look at the test samples, "
         f"{signed(float(np.mean([case.gain_of_chosen() for case in cases])))}.",
+        f"- Time of a fit, in the mean: {', '.join(_seconds(cases))}.",
         f"- Significantly worse than softmax (p < 0.05): {_harmed(cases)} of {len(cases) * len(LAYERS)}.",
     ]
     return "\n".join(lines) + "\n"
@@ -164,8 +165,8 @@ def _counts(cases: Sequence[Case], layers: str, *, turned: bool) -> tuple[int, i
 def _compared(cases: Sequence[Case], layers: str, other: str) -> str:
     differences = [100 * (case.gain(layers) - case.gain(other)) for case in cases]
     return (
-        f"Fewer errors by {np.mean(differences):+.1f} points in the mean, {min(differences):+.1f} to "
-        f"{max(differences):+.1f}."
+        f"Fewer errors by {np.mean(differences):+.1f} points in the mean, {np.median(differences):+.1f} in the median, "
+        f"{min(differences):+.1f} to {max(differences):+.1f}."
     )
 
 
@@ -182,6 +183,11 @@ def _means(cases: Sequence[Case]) -> str:
     """The mean gain with every choice of layers."""
     means = {layers: float(np.mean([case.gain(layers) for case in cases])) for layers in LAYERS}
     return ", ".join(f"{HEADINGS[layers]} {signed(mean)}" for layers, mean in means.items())
+
+
+def _seconds(cases: Sequence[Case]) -> list[str]:
+    means = {layers: float(np.mean([case.seconds(layers) for case in cases])) for layers in LAYERS}
+    return [f"{HEADINGS[layers]} {mean:.0f} s" for layers, mean in means.items()]
 
 
 def _harmed(cases: Sequence[Case]) -> int:
