@@ -76,7 +76,7 @@ def test_the_table_has_a_line_for_each_case_with_means_over_networks(tmp_path):
 def test_the_answers_are_yes_no_and_in_some_cases():
     text = report.verdict(made())
     assert "Do both layers beat the last one? Yes: significantly better in 1 of 1 cases, worse in 0.** " in text
-    assert "Fewer errors by +6.0 points in the mean, +6.0 to +6.0." in text
+    assert "Fewer errors by +6.0 points in the mean, +6.0 in the median, +6.0 to +6.0." in text
     assert (
         "Does the earlier layer alone beat the last one? No: significantly better in 0 of 1 cases, worse in 1." in text
     )
@@ -90,7 +90,7 @@ def test_the_logits_are_compared_with_the_last_layer_the_other_way_round():
     worse = [replace(one, wins_over_last=10, losses_to_last=90) if one.layers == "logits" else one for one in made()]
     text = report.verdict(worse)
     assert "Does the last layer beat the logits only? Yes: significantly better in 1 of 1 cases, worse in 0.** " in text
-    assert "Fewer errors by +4.0 points in the mean, +4.0 to +4.0." in text
+    assert "Fewer errors by +4.0 points in the mean, +4.0 in the median, +4.0 to +4.0." in text
 
 
 def test_answers_are_corrected_for_the_number_of_cases():
@@ -132,3 +132,22 @@ def test_the_committed_results_name_a_commit_without_changes_and_todays_settings
     settings = measure.LayersExperiment(None).settings()
     assert made_by["settings"]["cifar10"]["epochs"] == settings["cifar10"]["epochs"]
     assert made_by["settings"]["noise"] == settings["noise"]
+
+
+def test_what_the_docs_say_in_words_is_so_in_the_committed_results():
+    cases = report.cases_of(read_records(Outcome, RESULTS / "outcomes.csv"))
+    better = [case for case in cases if case.against_last("both")[1] < 0.05 and case.against_last("both")[0] > 0]
+    assert [(case.data, case.trained_on, case.samples) for case in better] == [
+        ("vmnist", 100, 400),
+        ("vmnist", 1_000, 400),
+    ]
+    alone = [one for one in better[1].outcomes if one.layers in ("last", "earlier") and one.network == 0]
+    assert {one.chosen for one in alone} == {"softmax"}
+    assert not any(case.against_last("both")[1] < 0.05 and case.against_last("both")[0] < 0 for case in cases)
+    for case in cases:
+        if case.data == "cifar10":
+            assert max(case.gain(layers) for layers in LAYERS) - case.gain("logits") < 0.03
+        elif case.trained_on == 100 or case.samples == 4_000:
+            assert case.gain("last") - case.gain("logits") > 0.15
+    assert sum(case.gain_of_chosen() for case in cases) <= sum(case.gain("both") for case in cases)
+    assert report.verdict([one for case in cases for one in case.outcomes]).endswith("(p < 0.05): 0 of 40.\n")
