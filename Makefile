@@ -6,14 +6,14 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 COMPILE := $(BIN)/python -m compileall -q -j 0 .venv/lib > /dev/null 2>&1 || true
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 SOURCES := pyproject.toml constraints.txt
-# For the experiments: a folder with MNIST's IDX files (if none, it is fetched) and, for two of them, CIFAR-10's batches;
+# For the experiments: a folder with MNIST's IDX files (if none, it is fetched) and, for three of them, CIFAR-10's batches;
 # and, if there is one, a folder with other networks' score files, and one with BANKING77's train.csv and test.csv.
 DATA ?=
 SCORES ?=
 TEXT ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor trust few-labels docs clean
+.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor trust few-labels layers docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -49,7 +49,7 @@ vmnist: .venv/dev.installed
 cifar: .venv/dev.installed
 	$(BIN)/python -m experiments cifar $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
 
-models training-samples loss: .venv/dev.installed
+models training-samples loss layers: .venv/dev.installed
 	$(BIN)/python -m experiments $@ $(MNIST)
 
 recipes: .venv/dev.installed

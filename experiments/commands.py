@@ -391,6 +391,30 @@ def few_labels(
 
 
 @app.command()
+def layers(
+    data: DataWithCIFAR10 = None,
+    out: Out = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One network on MNIST with 400 samples only.")] = False,
+    again: Again = False,
+) -> None:
+    """Do inner layers help?
+
+    AutoHead with the logits only, with the last hidden layer, with an earlier one, and with both side by side.
+    """
+    from experiments.data.mnist import load_mnist
+    from experiments.layers import report
+    from experiments.layers.measure import LayersExperiment, tasks
+    from experiments.layers.networks import Networks
+
+    folder = _folder(out, "layers", quick)
+    mnist, cifar10 = load_mnist(data), _load_cifar10(data, quick)
+    cases = tasks(cifar=cifar10 is not None, quick=quick)
+    outcomes = LayersExperiment(Networks(mnist, cifar10)).run(cases, folder / "outcomes.csv", again=again)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its table, outcomes.csv, run.json")
+
+
+@app.command()
 def trust(
     out: Out = None,
     jobs: Jobs = 2,

@@ -44,6 +44,8 @@ TABLES = [
     "results/training-samples/verdict.md",
     "results/loss/table.md",
     "results/loss/verdict.md",
+    "results/layers/table.md",
+    "results/layers/verdict.md",
     "results/recipes/table.md",
     "results/shift/summary.md",
     "results/shift/table.md",

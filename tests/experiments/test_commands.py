@@ -35,6 +35,7 @@ COMMANDS = [
     "money",
     "models",
     "few-labels",
+    "layers",
 ]
 WITHOUT_DATA = ["trust", "vendor"]  # simulated, or from the registry
 
