@@ -20,6 +20,7 @@ LAYERS = [
     {"report"},
     {"_demo"},
     {"_cli"},
+    {"__main__"},
 ]
 LEVELS = {folder: level for level, layer in enumerate(LAYERS) for folder in layer}
 EVERYWHERE = "data"  # may be imported from anywhere, and imports only _utils

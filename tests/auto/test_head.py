@@ -5,11 +5,14 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 
+import aftermax
 from aftermax import AutoHead
+from aftermax._residual.capacity import BUDGETS
 from aftermax._residual.fitting import fit_softmax_temperature
 from aftermax._residual.samples import Samples
 from aftermax.data import load_vmnist
@@ -375,3 +378,29 @@ def test_columns_that_a_file_calls_0_1_2_are_in_the_order_of_the_classes(fitted)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X has feature names")
         np.testing.assert_array_equal(fitted.predict(frame), fitted.predict(logits))
+
+
+def test_a_head_that_makes_no_use_of_features_predicts_without_them(tmp_path):
+    logits, labels = honest()
+    features = np.random.default_rng(0).normal(size=(len(logits), 6))
+    head = AutoHead(cv=2, only_proven=True).fit(logits, labels, features=features)
+    assert head.chosen_ == "softmax"
+    aftermax.save(head, tmp_path / "head.npz")
+    for one in (head, aftermax.load(tmp_path / "head.npz")):
+        assert not one.fitted_head_.uses_features
+        np.testing.assert_array_equal(one.predict_proba(logits), one.predict_proba(logits, features=features))
+        np.testing.assert_array_equal(one.predict(logits), one.predict(logits, features=features))
+
+
+def test_sparse_features_are_refused_with_the_cure():
+    logits, labels = honest()
+    with pytest.raises(ValueError, match=r"features are a sparse matrix: pass a dense one, such as features\.toarray"):
+        AutoHead().fit(logits, labels, features=csr_array(np.eye(len(logits))))
+
+
+def test_a_budget_that_does_not_exist_is_refused_and_each_that_does_is_taken():
+    logits, labels = weak_samples(n_samples=120)
+    with pytest.raises(ValueError, match="budget='slow' is not possible: choose one of 'fast', 'standard', 'thorough'"):
+        AutoHead(budget="slow").fit(logits, labels)
+    gains = {budget: AutoHead(cv=2, budget=budget).fit(logits, labels).gain_ for budget in BUDGETS}
+    assert len(set(gains.values())) == 1  # with few samples, all are the same

@@ -31,7 +31,7 @@ def fit(
 ) -> None:
     """Fit a head on labelled samples and save it.
 
-    It prints the gain to expect, as audit estimates it, and keeps softmax if no gain is proven.
+    It prints the gain to expect, as audit estimates it, and keeps softmax unless fewer errors are likely.
     """
     check_output(out, (scores, file.labels, *file.feature_files), (".npz",))
     result, samples = run_audit(scores, head, file)

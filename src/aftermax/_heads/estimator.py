@@ -35,12 +35,10 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
         if not hasattr(self, "feature_names_in_"):  # else scikit-learn has compared the columns with these
             check_column_order(getattr(X, "columns", None), self.classes_)
         width = self.features_width_
-        if (features is None) != (width is None):
-            raise ValueError(
-                "This head was fitted without features: pass logits only."
-                if width is None
-                else f"This head was fitted with features: pass those of these samples too ({width} columns)."
-            )
+        if features is not None and width is None:
+            raise ValueError("This head was fitted without features: pass logits only.")
+        if features is None and width is not None and self.fitted_head_.uses_features:
+            raise ValueError(f"This head was fitted with features: pass those of these samples too ({width} columns).")
         return [logits] if features is None else [logits, as_features(features, len(logits), width)]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

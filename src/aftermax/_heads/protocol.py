@@ -41,6 +41,10 @@ class FittedHead(Protocol):
 
     kind: ClassVar[str]
 
+    @property
+    def uses_features(self) -> bool:
+        """Whether predictions depend on features. A head that was fitted with features may do without them."""
+
     def predict(self, inputs: Inputs) -> NDArray[np.int64]:
         """The predicted class of each sample, as a column number.
 

@@ -26,6 +26,7 @@ class SoftmaxHead:
     """
 
     kind: ClassVar[str] = "softmax"
+    uses_features: ClassVar[bool] = False
     temperature: float = 1.0
 
     def predict(self, inputs: Inputs) -> NDArray[np.int64]:

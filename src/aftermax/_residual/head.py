@@ -42,6 +42,11 @@ class ResidualHead:
     biases: NDArray[np.float64]  # (K,)
     terms: tuple[InputTerms, ...]  # of each input that has any
 
+    @property
+    def uses_features(self) -> bool:
+        """Whether any term is a function of the features."""
+        return any(one.projection.source for one in self.terms)
+
     def scores(self, inputs: Sequence[NDArray[np.float64]]) -> Scores:
         """The score of each sample and class; their softmax is the probabilities."""
         if len(inputs[0]) == 1:  # matrix products round a single row differently

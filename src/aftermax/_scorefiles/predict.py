@@ -129,7 +129,7 @@ def open_for_head(head: Any, source: str, options: ReadOptions) -> Iterator[Scor
         first = next(file.batches, None)
         if first is None:
             raise ValueError(f"{file.name} has no rows.")
-        if width is not None and first.features is None:
+        if width is not None and first.features is None and head.fitted_head_.uses_features:
             raise ValueError(
                 f"{file.name} has no features, but the head was fitted with {width}. {file.contents}: add columns "
                 "called feature_..., an array called features, or --features FILE."

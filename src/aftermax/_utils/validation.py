@@ -10,6 +10,7 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -171,6 +172,8 @@ def are_several(features: object) -> bool:
 
 
 def _one_array(features: ArrayLike, n_samples: int, name: str) -> NDArray[np.float64]:
+    if issparse(features):
+        raise ValueError(f"{name} are a sparse matrix: pass a dense one, such as features.toarray().")
     values = np.asarray(features)
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(

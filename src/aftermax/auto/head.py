@@ -120,10 +120,10 @@ class AutoHead(HeadEstimator):
 
     Notes
     -----
-    Kernels have at most 1,200 centers and use at most 100 principal components of the logits and 400 of the features,
-    and with more than 50 classes all share one covariance: so time and memory grow about in proportion to samples and
-    classes. Of more than 50,000 samples a
-    part is fitted on; with more than 100 classes, of more than 5,000,000 logits, but at least 10,000 samples.
+    Kernels have at most 1,200 centers (see ``budget``) and use at most 100 principal components of the logits and 400
+    of the features, and with more than 50 classes all share one covariance: so time and memory grow about in proportion
+    to samples and classes. Of more than 50,000 samples a part is fitted on; with more than 100 classes, of more than
+    5,000,000 logits, but at least 10,000 samples.
 
     Unlike softmax's, the predictions depend on a constant that is added to all logits of a sample: log-probabilities
     are not the same as logits. Pass the same kind to :meth:`fit` and :meth:`predict`.
@@ -283,7 +283,8 @@ class AutoHead(HeadEstimator):
         X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Logits, as given to :meth:`fit`.
         features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
-            As given to :meth:`fit`; several layers in the same order.
+            As given to :meth:`fit`; several layers in the same order. A head that makes no use of them, as where
+            softmax is kept, needs none.
         """
         inputs = self._inputs(X, features)
         return np.asarray(self.classes_[self.fitted_head_.predict(inputs)])
@@ -296,7 +297,8 @@ class AutoHead(HeadEstimator):
         X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Logits, as given to :meth:`fit`.
         features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
-            As given to :meth:`fit`; several layers in the same order.
+            As given to :meth:`fit`; several layers in the same order. A head that makes no use of them, as where
+            softmax is kept, needs none.
         """
         inputs = self._inputs(X, features)
         return np.asarray(self.fitted_head_.predict_proba(inputs))

@@ -37,6 +37,7 @@ class FittedSPH:
     """Everything that the Softmax-Pooling Hybrid learned from the validation samples, and its hyperparameters."""
 
     kind: ClassVar[str] = "sph"
+    uses_features: ClassVar[bool] = False
 
     response_array: ResponseArray = field(repr=False)  # D
     separation: NDArray[np.float64] = field(repr=False)  # f, (K, K)
