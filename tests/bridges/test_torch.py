@@ -305,3 +305,16 @@ def test_without_torch_the_error_says_what_to_install():
     code = "import sys, aftermax.auto.head; sys.modules['torch'] = None; import aftermax.bridges.torch"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ImportError: Heads as PyTorch modules need torch: pip install 'aftermax[torch]'" in ran.stderr
+
+
+def test_features_that_are_far_away_are_moved_towards_the_mean_as_in_python():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=300)
+    logits, features = rng.normal(size=(300, 3)), 2 * np.eye(3)[labels] + rng.normal(size=(300, 3))
+    fitted_head = AutoHead(cv=2).fit(logits, labels, features=features)
+    assert fitted_head.fitted_head_.uses_features
+    features[:4] *= np.array([1e2, 1e5, 1e50, 1e150])[:, None]
+    expected = fitted_head.predict_proba(logits, features=features)
+    assert np.isfinite(expected).all()
+    found = Head.from_fitted(fitted_head)(torch.from_numpy(logits), torch.from_numpy(features)).exp()
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-7, atol=1e-12)

@@ -224,3 +224,23 @@ def test_only_proven_keeps_softmax_where_a_head_would_predict_without_a_proof():
     assert not bold.proven_
     assert strict.chosen_ == "softmax"
     assert strict.p_value_ == bold.p_value_
+
+
+@pytest.mark.parametrize("size", [1e5, 1e8])
+def test_one_outlier_in_the_features_neither_ruins_the_head_nor_its_promise(size):
+    def world(n_samples, seed):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(4, size=n_samples)
+        centers = np.random.default_rng(99).normal(size=(4, 10))
+        logits = 2 * (rng.normal(size=(n_samples, 4)) + 1.3 * np.eye(4)[labels])
+        return logits, labels, rng.normal(size=(n_samples, 10)) + 1.2 * centers[labels]
+
+    logits, labels, features = world(250, 13)
+    features[3, 2] = size
+    head = AutoHead().fit(logits, labels, features=features)
+    logits, labels, features = world(4000, 3)
+    error = 1 - head.score(logits, labels, features=features)
+    gain = 1 - error / np.mean(logits.argmax(axis=1) != labels)
+    low, high = head.gain_interval_
+    assert gain > 0.8
+    assert low - 0.02 <= gain <= high + 0.02

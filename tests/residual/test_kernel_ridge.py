@@ -15,7 +15,7 @@ from aftermax._residual.kernel_ridge import (
     fit_ridge,
     rbf_kernel,
 )
-from aftermax._residual.projection import fit_projection, typical_margin
+from aftermax._residual.projection import project_logits, typical_margin
 from aftermax._residual.rbf_kernels import exp_all
 from aftermax._residual.samples import Samples
 from aftermax._utils.folds import sample_keys
@@ -64,7 +64,7 @@ def test_leave_one_out_scores_are_those_of_a_regression_without_the_sample(weigh
 
 def test_with_every_sample_a_center_the_kernel_correction_is_kernel_ridge_regression():
     samples = samples_of(n_samples=50, n_classes=3)
-    projected = fit_projection(0, np.inf, samples.logits)([samples.logits])
+    projected = project_logits(np.inf, samples.logits)([samples.logits])
     near = rbf_kernel(projected, projected, 1)
     design = near @ _inverse_square_root(near)
     path = RidgePath(lambda some: design[some], samples)
@@ -94,7 +94,7 @@ def test_the_penalty_is_the_one_with_the_least_leave_one_out_log_loss():
 
 def test_leave_one_out_scores_may_be_of_some_samples_only():
     samples = samples_of(n_samples=5000)
-    projected = fit_projection(0, np.inf, samples.logits)([samples.logits])
+    projected = project_logits(np.inf, samples.logits)([samples.logits])
     logits = samples.logits / typical_margin(samples.logits)
     every = fit_ridge(lambda some: projected[some], samples, logits, ALL)
     third = fit_ridge(lambda some: projected[some], samples, logits, slice(None, None, 3))

@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 
-from aftermax._residual.projection import _principal_components, clip_below_max, fit_projection, typical_margin
+from aftermax._residual.projection import (
+    _principal_components,
+    clip_below_max,
+    project_features,
+    project_logits,
+    typical_margin,
+)
 from helpers.samples import make_samples
 
 
 def projected_of(values):
-    return fit_projection(0, np.inf, values)([values])
+    return project_logits(np.inf, values)([values])
 
 
 def test_projected_samples_have_mean_square_one_and_do_not_depend_on_the_scale():
@@ -27,9 +33,9 @@ def test_few_or_equal_samples_are_projected_to_finite_values(n_samples):
 def test_of_many_dimensions_the_principal_ones_are_kept():
     inputs = np.random.default_rng(0).normal(size=(300, 500))
     assert projected_of(inputs).shape == (300, 100)
-    assert fit_projection(1, np.inf, inputs).components.shape == (500, 299)  # features: as many as there can be
+    assert project_features(inputs).components.shape == (500, 299)  # features: as many as there can be
     more = np.random.default_rng(0).normal(size=(600, 500))
-    assert fit_projection(1, np.inf, more).components.shape == (500, 400)
+    assert project_features(more).components.shape == (500, 400)
 
 
 @pytest.mark.parametrize("columns", [20, 90])
@@ -55,3 +61,25 @@ def test_components_are_uncorrelated_and_half_whitened():
     inputs = rng.normal(size=(200_000, 3)) * [4.0, 2.0, 1.0]
     covariance = np.cov(projected_of(inputs).T)
     np.testing.assert_allclose(covariance / covariance[0, 0], np.diag([1.0, 2.0, 4.0]), atol=0.03)
+
+
+@pytest.mark.parametrize("size", [1e4, 1e8, 1e200, np.finfo(float).max])
+def test_one_outlier_does_not_move_the_projection_of_the_other_features(size):
+    features = np.random.default_rng(0).normal(size=(300, 6)) * [3.0, 2.0, 1.0, 1.0, 0.5, 0.5]
+    clean = project_features(features)([None, features])
+    features[3, 2] = size
+    projection = project_features(features)
+    projected = projection([None, features])
+    assert np.isfinite(projected).all()
+    others = np.arange(300) != 3
+    distances, before = (np.linalg.norm(one[others, None] - one[others][:50], axis=2) for one in (projected, clean))
+    assert np.corrcoef(distances.ravel(), before.ravel())[0, 1] > 0.95
+    lengths = np.linalg.norm(projected, axis=1)
+    assert lengths[3] < 20 * np.median(lengths)
+
+
+def test_features_without_outliers_are_left_as_they_are():
+    features = np.random.default_rng(0).normal(size=(300, 6))
+    projection = project_features(features)
+    assert np.isfinite(projection.clip_depth)
+    np.testing.assert_array_equal(projection([None, features]), (features - projection.mean) @ projection.components)

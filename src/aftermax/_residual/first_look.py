@@ -209,7 +209,9 @@ class FirstLook(NamedTuple):
 
 
 def _projected(projection: Projection, inputs: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """What the projection gives, but the clipping compiled."""
+    """What the projection gives, but the clipping of logits compiled."""
+    if projection.source:
+        return projection(inputs)
     values, mean = (np.require(one, requirements=["C", "W"]) for one in (inputs[projection.source], projection.mean))
     centred = np.empty(values.shape)
     clip_and_center(values, projection.clip_depth, mean, centred)

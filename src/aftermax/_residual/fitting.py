@@ -13,7 +13,7 @@ from aftermax._residual.discriminant import out_of_fold_discriminant
 from aftermax._residual.gaussian import GaussianCorrection, out_of_fold_gaussian
 from aftermax._residual.kernel_ridge import KernelCorrection, choose_centers, fit_kernels
 from aftermax._residual.linear import LinearCorrection, out_of_fold_linear
-from aftermax._residual.projection import CLIP_DEPTH, Projection, fit_projection, scale_logits
+from aftermax._residual.projection import CLIP_DEPTH, Projection, project_features, project_logits, scale_logits
 from aftermax._residual.samples import TINY, Samples
 from aftermax._residual.stacking import Stacking, fit_stacking
 from aftermax._utils.multinomial import Scores
@@ -61,8 +61,7 @@ def fit_corrections(samples: Samples, salt: int, capacity: Capacity = STANDARD) 
     corrections: list[NamedCorrection] = []
     base_scores = [logits[stacked_on]]
     for source, values in enumerate(samples.inputs):
-        clip_depth = np.inf if source else CLIP_DEPTH * scale
-        projection = fit_projection(source, clip_depth, values if source else logits * scale)
+        projection = project_features(values) if source else project_logits(CLIP_DEPTH * scale, logits * scale)
         projected = projection(samples.inputs)
         chosen = choose_centers(logits, samples.keys, salt, capacity.centers(source, *logits.shape))
         projections.append(projection)

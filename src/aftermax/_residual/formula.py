@@ -83,9 +83,14 @@ def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Seq
 
 
 def _evaluate_input(plan: Plan, ops: ArrayOperations, constants: Constants, values: Any) -> list[Any]:
-    if plan["clipped"]:
+    if plan["clipped"] and not plan["source"]:
         values = ops.maximum(values, ops.row_max(values) - constants["clip_depth"])
-    projected = (values - constants["mean"]) @ constants["components"]
+    centred = values - constants["mean"]
+    if plan["clipped"] and plan["source"]:  # samples that are too far away are moved towards the mean
+        depth = constants["clip_depth"]
+        squares = ops.maximum(ops.row_sum(centred * centred), depth * depth)
+        centred = centred * (depth * ops.exp(ops.log(squares) * -0.5))
+    projected = centred @ constants["components"]
     terms = []
     if plan["linear"]:
         terms.append(projected @ constants["linear"])

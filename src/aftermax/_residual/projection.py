@@ -15,6 +15,7 @@ MASKED = (
     200.0  # times the median lead over the second largest: a logit this far below the largest is a mask, not a response
 )
 RANK_TOLERANCE = 1e-10  # of the largest variance: a direction with less than this is none
+FAR = 10.0  # times the median distance from the mean
 CLIP_DEPTH = 10.0  # times the typical margin below the largest: below that, all logits are the same to the corrections
 
 
@@ -26,27 +27,68 @@ class Projection(NamedTuple):
     """
 
     source: int  # which input: 0 for the logits, 1 for the features
-    clip_depth: float  # how far below the largest of a sample logits are clipped; infinite for features
+    # How far below the largest of a sample logits are clipped. Of features: how far from the mean a sample may be;
+    # one that is further away, an outlier, is moved towards it.
+    clip_depth: float
     mean: NDArray[np.float64]  # (d,)
     components: NDArray[np.float64]  # (d, at most 100 or 400)
 
     def __call__(self, inputs: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """The samples' half-whitened principal components z."""
         values = inputs[self.source]
+        if self.source:
+            return np.asarray(pull_in(values - self.mean, self.clip_depth) @ self.components)
         if np.isfinite(self.clip_depth):
             values = clip_below_max(values, self.clip_depth)
         return np.asarray((values - self.mean) @ self.components)
 
 
-def fit_projection(source: int, clip_depth: float, values: NDArray[np.float64]) -> Projection:
-    """The projection of samples that are clipped already, from their shrunk covariance.
+def project_logits(clip_depth: float, values: NDArray[np.float64]) -> Projection:
+    """The projection of logits that are clipped already."""
+    mean = values.mean(axis=0)
+    return _fit_projection(0, clip_depth, mean, values - mean)
+
+
+def project_features(values: NDArray[np.float64]) -> Projection:
+    """The projection of features; samples that are 10 times as far from the mean as the median one are moved to there.
+
+    The mean is that of samples moved so, too: first towards the median of each column.
+    """
+    center = np.median(values, axis=0)
+    pulled = pull_in(values - center, _largest_distance(values - center))
+    mean = center + pulled.mean(axis=0)
+    largest = _largest_distance(values - mean)
+    return _fit_projection(1, largest, mean, pull_in(values - mean, largest))
+
+
+def _largest_distance(centred: NDArray[np.float64]) -> float:
+    median = float(np.median(_lengths(centred)))
+    return FAR * median if median > 0 else np.inf
+
+
+def pull_in(centred: NDArray[np.float64], largest: float) -> NDArray[np.float64]:
+    """Samples less their mean, of which those that are longer than ``largest`` are shortened to that."""
+    if not np.isfinite(largest):
+        return centred
+    lengths = _lengths(centred)
+    far = lengths > largest
+    return np.where(far[:, None], centred * (largest / np.where(far, lengths, 1.0))[:, None], centred)
+
+
+def _lengths(centred: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # an infinite length is as good as a large one
+        return np.asarray(np.sqrt(np.einsum("nd,nd->n", centred, centred)))
+
+
+def _fit_projection(
+    source: int, clip_depth: float, mean: NDArray[np.float64], centred: NDArray[np.float64]
+) -> Projection:
+    """The projection of centred samples, from their shrunk covariance.
 
     With n samples of d columns the covariance S is shrunk towards a multiple of the identity with the same trace,
     (1 - a) S + a tr(S) / d I, where a = min(1, (d + 1) / n). The components are scaled so that z has mean square 1.
     """
-    n_samples, columns = values.shape
-    mean = values.mean(axis=0)
-    centred = values - mean
+    n_samples, columns = centred.shape
     variances, components = _principal_components(centred, MAX_COMPONENTS[source])
     shrinkage = min(1.0, (columns + 1) / n_samples)
     added_variance = shrinkage * np.square(centred).sum() / n_samples / columns

@@ -162,15 +162,18 @@ def ranked_folds(codes: NDArray[np.int64], order: NDArray[np.intp], folds: int) 
 # ---- order -----------------------------------------------------------------------------------------------------------
 
 
-def content_order(logits: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.intp]:
+def content_order(
+    logits: NDArray[np.float64], codes: NDArray[np.int64], features: NDArray[np.float64] | None = None
+) -> NDArray[np.intp]:
     """Return indices that sort the samples by their content, so that results do not depend on the order of the samples.
 
     The first key is the margin between the largest and the second largest logit. It changes neither if a constant is
     added to all logits nor if the classes are reordered. Ties are broken by a hash of the logits relative to the
-    largest, and then by the largest.
+    largest, then by the largest, and then by a hash of the features.
     """
     second, largest = np.partition(logits, -2, axis=1)[:, -2:].T
-    return np.lexsort((largest, row_hashes(logits - largest[:, None], codes.astype(np.uint64)), largest - second))
+    keys = [largest, row_hashes(logits - largest[:, None], codes.astype(np.uint64)), largest - second]
+    return np.lexsort(keys if features is None else [row_hashes(features), *keys])
 
 
 def row_hashes(values: NDArray[np.float64], start: Keys | None = None) -> Keys:

@@ -318,7 +318,7 @@ class AutoHead(HeadEstimator):
 
 def _fitted_on(samples: Samples, rng: np.random.Generator) -> NDArray[np.intp]:
     """The samples to fit on, in an order that does not depend on the order they came in: those with positive weight."""
-    order = content_order(samples.logits, samples.codes)
+    order = content_order(samples.logits, samples.codes, samples.features)
     order = order[samples.weights[order] > 0]
     most = min(MAX_SAMPLES, max(MIN_SAMPLES, MAX_LOGITS // samples.logits.shape[1]))
     return order[np.sort(rng.permutation(len(order))[:most])]

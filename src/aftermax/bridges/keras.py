@@ -206,11 +206,14 @@ class _Keras:
     """The formula's array operations in Keras."""
 
     exp, log, abs = staticmethod(ops.exp), staticmethod(ops.log), staticmethod(ops.abs)
-    maximum, where = staticmethod(ops.maximum), staticmethod(ops.where)
+    where = staticmethod(ops.where)
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = keras.backend.standardize_dtype(dtype)
         self.epsilon = float(np.finfo(self.dtype).eps)
+
+    def maximum(self, one: Any, other: Any) -> Any:
+        return ops.where(one > other, one, other)  # ops.maximum of float64 is float32 in Keras 3.15 on PyTorch
 
     def power(self, value: Any, exponent: float) -> Any:
         return value * value if exponent == 2.0 else ops.power(value, exponent)
