@@ -43,7 +43,8 @@ def draw(results: Results, peers: Sequence[str], ours: Styles) -> Figure:
             axes.set_title(FAMILIES[family], fontsize="medium")
             handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         panels[-1].set_xlabel("fewer test errors than softmax, %; mean over networks", fontsize="small")
-    figure.legend([*handles.values()], [*handles], loc="outside lower center", ncols=4, fontsize="small")
+    places = 4 if len(columns) > 1 else 2  # in a row: one column of panels is narrow
+    figure.legend([*handles.values()], [*handles], loc="outside lower center", ncols=places, fontsize="small")
     return figure
 
 
