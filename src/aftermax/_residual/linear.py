@@ -14,6 +14,7 @@ from aftermax._utils.softmax import log_losses, softmax
 PENALTIES = tuple(10.0**power for power in range(-1, -6, -1))  # the strongest first
 BIAS_PENALTY = 1.0  # of the squared biases, divided by the number of samples
 ITERATIONS = 12
+LEAST_CURVATURE = 1e-6
 MAX_SAMPLES = 10_000
 
 
@@ -56,7 +57,7 @@ class _Regressions:
     Each has scores = slope * logits + biases + z @ coefficients, and minimises the mean log loss
     + penalty / 2 * |coefficients|^2 + BIAS_PENALTY / n * |biases|^2. Their sum is minimised by L-BFGS. Parameters are
     measured in units of 1 / sqrt(curvature) at the start: z are principal components, so the curvature is nearly
-    diagonal and a few iterations suffice. Scores are computed in single precision, losses summed up in double.
+    diagonal and a few iterations suffice. Scores and their softmax are in single precision, sums of losses in double.
     """
 
     def __init__(
@@ -74,9 +75,9 @@ class _Regressions:
         self.shares[folds, np.arange(n_samples)] = 0.0
         self.shares /= self.shares.sum(axis=1, keepdims=True)
         probabilities = softmax(logits)
-        curvature = weights @ (probabilities * (1 - probabilities)) / n_samples + 1e-6
+        curvature = weights @ (probabilities * (1 - probabilities)) / n_samples + LEAST_CURVATURE
         self.curvatures = (
-            np.square(logits).mean() * curvature.mean() * n_classes + 1e-6,
+            np.square(logits).mean() * curvature.mean() * n_classes + LEAST_CURVATURE,
             curvature[:, None],
             curvature[:, None] * np.square(projected).mean(axis=0),
         )
