@@ -12,7 +12,7 @@ from helpers.samples import ROOT
 # Low to high. A folder imports itself and lower layers, but no other folder of its own layer.
 LAYERS = [
     {"_utils"},
-    {"_heads"},
+    {"_heads", "unlabelled"},
     {"sph", "_residual"},
     {"auto"},
     {"_audit", "_check", "posthoc", "storage"},

@@ -18,6 +18,7 @@ NAMES = [
     "SPHClassifierCV",
     "__version__",
     "audit",
+    "batch_calibration",
     "check",
     "default_grid",
     "fit",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aftermax.sph.response_array import ResponseArray
     from aftermax.sph.sweep import sweep
     from aftermax.storage.head_files import load, save
+    from aftermax.unlabelled.batch_calibration import batch_calibration
 
 __all__ = [
     "Audit",
@@ -28,6 +29,7 @@ __all__ = [
     "SPHClassifierCV",
     "__version__",
     "audit",
+    "batch_calibration",
     "check",
     "default_grid",
     "fit",
@@ -47,6 +49,7 @@ _HOMES = {
     "SPHClassifier": "aftermax.sph.classifier",
     "SPHClassifierCV": "aftermax.sph.classifier_cv",
     "audit": "aftermax._audit.run",
+    "batch_calibration": "aftermax.unlabelled.batch_calibration",
     "check": "aftermax._check.run",
     "default_grid": "aftermax.sph.grid",
     "fit": "aftermax.auto.fit",

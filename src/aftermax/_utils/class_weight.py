@@ -61,7 +61,7 @@ def weights_by_prior(
     """Weights by which the classes have the shares of ``class_prior`` in place of their shares among the samples."""
     if class_prior is None:
         return np.ones(len(codes))
-    shares = _shares(class_prior, classes)
+    shares = checked_shares(class_prior, classes)
     totals = np.bincount(codes, sample_weight, minlength=len(classes))
     missing = classes[(totals == 0) & (shares > 0)]
     if len(missing):
@@ -73,7 +73,8 @@ def weights_by_prior(
     return np.asarray((shares / shares.sum() * totals.sum() / present)[codes])
 
 
-def _shares(class_prior: object, classes: NDArray[Any]) -> NDArray[np.float64]:
+def checked_shares(class_prior: object, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """The share of each class, as ``class_prior`` gives them, in the order of the columns."""
     names = classes.tolist()
     if isinstance(class_prior, str | bytes):
         balanced = ' For all classes to count the same, pass class_weight="balanced".' * (class_prior == "balanced")

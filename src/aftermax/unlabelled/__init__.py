@@ -1,0 +1,1 @@
+"""What unlabelled samples alone can give a frozen classifier."""
