@@ -12,6 +12,7 @@ from helpers.samples import ROOT
 # Low to high. A folder imports itself and lower layers, but no other folder of its own layer.
 LAYERS = [
     {"_utils"},
+    {"answers"},
     {"_heads", "unlabelled"},
     {"sph", "_residual"},
     {"auto"},

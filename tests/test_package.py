@@ -16,6 +16,7 @@ NAMES = [
     "ResponseArray",
     "SPHClassifier",
     "SPHClassifierCV",
+    "TopKScores",
     "__version__",
     "audit",
     "batch_calibration",
@@ -24,6 +25,7 @@ NAMES = [
     "fit",
     "load",
     "save",
+    "scores_from_top_k",
     "sweep",
 ]
 

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from aftermax._audit.run import audit
     from aftermax._check.result import Check
     from aftermax._check.run import check
+    from aftermax.answers.scores import TopKScores
+    from aftermax.answers.top_k import scores_from_top_k
     from aftermax.auto.fit import fit
     from aftermax.auto.head import AutoHead
     from aftermax.posthoc.classifier import PostHocClassifier
@@ -27,6 +29,7 @@ __all__ = [
     "ResponseArray",
     "SPHClassifier",
     "SPHClassifierCV",
+    "TopKScores",
     "__version__",
     "audit",
     "batch_calibration",
@@ -35,6 +38,7 @@ __all__ = [
     "fit",
     "load",
     "save",
+    "scores_from_top_k",
     "sweep",
 ]
 __version__ = "0.1.0"
@@ -48,6 +52,7 @@ _HOMES = {
     "ResponseArray": "aftermax.sph.response_array",
     "SPHClassifier": "aftermax.sph.classifier",
     "SPHClassifierCV": "aftermax.sph.classifier_cv",
+    "TopKScores": "aftermax.answers.scores",
     "audit": "aftermax._audit.run",
     "batch_calibration": "aftermax.unlabelled.batch_calibration",
     "check": "aftermax._check.run",
@@ -55,6 +60,7 @@ _HOMES = {
     "fit": "aftermax.auto.fit",
     "load": "aftermax.storage.head_files",
     "save": "aftermax.storage.head_files",
+    "scores_from_top_k": "aftermax.answers.top_k",
     "sweep": "aftermax.sph.sweep",
 }
 

@@ -13,6 +13,7 @@ from aftermax._heads.reference import Reference
 from aftermax._utils.labelled_samples import LabelledSamples, labelled_samples
 from aftermax._utils.labels import check_column_order
 from aftermax._utils.validation import as_features, as_logits
+from aftermax.answers.scores import AnswerFormat, TopKScores, warn_if_untold
 
 
 class HeadEstimator(ClassifierMixin, BaseEstimator):
@@ -22,11 +23,16 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     features_width_: int | None = None
     reference_: Reference | None = None
+    answer_format_: AnswerFormat | None = None
 
     def _checked(self, X: ArrayLike, y: ArrayLike) -> LabelledSamples:
         """Logits and labels, checked. It sets ``classes_``, ``reference_`` and what is known of the columns."""
         samples = labelled_samples(X, y, self.classes, self, stacklevel=5)
         self.classes_, self.reference_ = samples.classes, Reference.of(samples.logits)
+        self.answer_format_ = None
+        if isinstance(X, TopKScores):
+            self.answer_format_ = X.format
+            warn_if_untold(X, samples.codes, stacklevel=4)
         return samples
 
     def _inputs(self, X: ArrayLike, features: ArrayLike | None = None) -> list[NDArray[Any]]:
@@ -34,12 +40,23 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
         logits = as_logits(X, self, reset=False, stacklevel=4)
         if not hasattr(self, "feature_names_in_"):  # else scikit-learn has compared the columns with these
             check_column_order(getattr(X, "columns", None), self.classes_)
+        if isinstance(X, TopKScores):
+            self._check_answers(X.format)
         width = self.features_width_
         if features is not None and width is None:
             raise ValueError("This head was fitted without features: pass logits only.")
         if features is None and width is not None and self.fitted_head_.uses_features:
             raise ValueError(f"This head was fitted with features: pass those of these samples too ({width} columns).")
         return [logits] if features is None else [logits, as_features(features, len(logits), width)]
+
+    def _check_answers(self, given: AnswerFormat) -> None:
+        """Refuse answers that were not read as those that the head was fitted on."""
+        own = self.answer_format_
+        if own is not None and given != own:
+            raise ValueError(
+                f"These answers were read as {given.kind} with floor {given.floor:g}, those that the head was fitted "
+                f"on as {own.kind} with floor {own.floor:g}: read them with scores_from_top_k(answers, like=head)."
+            )
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class of each sample.

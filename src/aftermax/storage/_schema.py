@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from aftermax._heads.protocol import InputShape, State
 from aftermax._heads.reference import Reference
-from aftermax._utils.untrusted import Arrays, count, fields, flag, label, one_of, some, texts
+from aftermax._utils.untrusted import Arrays, count, fields, flag, label, number, one_of, some, texts
+from aftermax.answers.kinds import KINDS
+from aftermax.answers.scores import AnswerFormat
 from aftermax.auto.head import AutoHead
 from aftermax.auto.kinds import FITTED_HEADS
 from aftermax.sph.classifier import SPHClassifier
@@ -24,6 +26,7 @@ COLUMN_FIELDS = {"classes_are_objects", "feature_names", "features_width"}
 FIELDS = {"estimator", "parameters", "report", "reference", "head"} | COLUMN_FIELDS
 BY_CLASS = ("class_weight", "class_prior")  # parameters that may be dicts with the classes as keys: lists of pairs
 ONE_LOGIT = "one_logit"  # an optional field: whether the head takes one logit, the log-odds of the second class
+ANSWERS = "answers"  # an optional field: how answers become logits, if the head was fitted on answers
 AS_FITTED = "as fitted"  # the parameter ``classes``, if it was given
 
 
@@ -39,6 +42,7 @@ def to_content(head: Head) -> State:
         "feature_names": None if names is None else list(map(str, names)),
         "features_width": head.features_width_,
         **({ONE_LOGIT: True} if head.n_features_in_ == 1 else {}),
+        **({} if head.answer_format_ is None else {ANSWERS: head.answer_format_._asdict()}),
         "report": REPORTS[type(head)].written(head),
         "reference": None if head.reference_ is None else head.reference_.to_state(),
         "head": {"kind": fitted.kind, **state.values},
@@ -49,6 +53,7 @@ def to_content(head: Head) -> State:
 def from_content(content: State) -> Head:
     """The estimator again, fitted. A ValueError says what is wrong, if anything is."""
     one_logit = flag(content.values.pop(ONE_LOGIT, False), ONE_LOGIT)
+    answers = content.values.pop(ANSWERS, None)
     described = fields(content.values, FIELDS, "the description")
     name = one_of(described["estimator"], ESTIMATORS, "the estimator")
     arrays = Arrays(content.arrays)
@@ -59,6 +64,7 @@ def from_content(content: State) -> Head:
     head.classes_, head.n_features_in_ = classes, 1 if one_logit else len(classes)
     if described["feature_names"] is not None:
         head.feature_names_in_ = texts(described["feature_names"], head.n_features_in_, "feature_names")
+    head.answer_format_ = None if answers is None else _answer_format(answers)
     width = described["features_width"]
     head.features_width_ = None if width is None else count(width, "features_width", least=1)
     reference = described["reference"]
@@ -71,6 +77,11 @@ def from_content(content: State) -> Head:
     report.read(head, described["report"])
     arrays.all_taken()
     return head
+
+
+def _answer_format(described: object) -> AnswerFormat:
+    named = fields(described, set(AnswerFormat._fields), "the note about answers")
+    return AnswerFormat(one_of(named["kind"], KINDS, "the kind of answers"), number(named["floor"], "the floor"))
 
 
 # ---- classes and parameters ------------------------------------------------------------------------------------------

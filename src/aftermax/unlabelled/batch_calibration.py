@@ -17,12 +17,12 @@ def batch_calibration(
 ) -> NDArray[np.float64]:
     """A bias for each class from unlabelled samples, to be added to the logits (Zhou et al., 2024).
 
-    A model that was never fitted to the classes, such as a language model or an embedder with class names, often favours
-    some of them. Batch calibration divides the probability of each class by its mean over the samples.
+    A model that was never fitted to the classes, such as a language model or an embedder with class names, often
+    favours some of them. Batch calibration divides the probability of each class by its mean over the samples.
 
-    Without labels nothing can be proven. The one thing that it rests on is an assumption: the classes have the shares of
-    ``class_prior`` among the samples, by default equal ones. Where they have others, the biases do harm. With labels,
-    even two for each class, use :func:`~aftermax.fit`.
+    Without labels nothing can be proven. It rests on one assumption: among the samples the classes have the shares of
+    ``class_prior``, by default equal ones. Where they have others, the biases do harm. With labels, even two for each
+    class, use :func:`~aftermax.fit`.
 
     Parameters
     ----------

@@ -1,0 +1,1 @@
+"""The answers of services and language models: their best labels, each with a score."""

@@ -1,0 +1,94 @@
+"""Which kind of scores answers hold: probabilities, percentages, log-probabilities, or any others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+PROBABILITIES, PERCENTAGES, LOG_PROBABILITIES, LOGITS = KINDS = (
+    "probabilities",
+    "percentages",
+    "log-probabilities",
+    "logits",
+)
+ROUNDING = 1e-6
+# By how much the probabilities of an answer may exceed 1 in all, and what each of its labels may add by rounding.
+EXCESS, EXCESS_OF_EACH = 0.01, 0.005
+
+
+def tell_kind(rows: NDArray[np.int64], scores: NDArray[np.float64], place: Callable[[int], str]) -> str:
+    """The kind of scores, told from all answers. ``rows`` says which answer a score is of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax.answers.kinds import tell_kind
+    >>> rows = np.array([0, 0, 1, 1])
+    >>> tell_kind(rows, np.array([0.9, 0.1, 0.6, 0.3]), str), tell_kind(rows, np.array([90.0, 10, 60, 30]), str)
+    ('probabilities', 'percentages')
+    """
+    kinds = _kinds_of_answers(rows, scores)
+    certain = {kind: is_kind for kind, is_kind in kinds.items() if is_kind.all()}
+    if len(certain) > 1:
+        raise ValueError("All scores are 0: pass the scores as the service gives them.")
+    if certain:
+        return next(iter(certain))
+    if np.logical_or.reduce(list(kinds.values())).all():  # each is of one of these kinds, but not all of the same
+        raise _mixed(kinds, place)
+    if scores.min() >= 0 and scores.max() <= 1 + ROUNDING:
+        warnings.warn(
+            "The scores are all between 0 and 1, but sum to more than 1: they are taken as they are, as similarities "
+            'are. If they are probabilities, pass kind="probabilities" (--scores-kind probabilities on the command '
+            "line).",
+            UserWarning,
+            stacklevel=4,
+        )
+    return LOGITS
+
+
+def _kinds_of_answers(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+    """For each kind, which answers can be of it."""
+    counts = np.bincount(rows)
+    least, most = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
+    np.minimum.at(least, rows, scores)
+    np.maximum.at(most, rows, scores)
+    sums = np.bincount(rows, scores)
+    exp_sums = np.bincount(rows, np.exp(np.minimum(scores, 1.0)))
+    limit = 1 + EXCESS + EXCESS_OF_EACH * counts
+    probabilities = (least >= 0) & (most <= 1 + ROUNDING) & (sums <= limit)
+    # In percent, answers that sum to 1 or less would hide 99 % of the probability.
+    percentages = (least >= 0) & ~probabilities & (most > 1) & (most <= 100 * (1 + ROUNDING)) & (sums <= 100 * limit)
+    return {
+        PROBABILITIES: probabilities,
+        PERCENTAGES: percentages,
+        LOG_PROBABILITIES: (most <= ROUNDING) & (exp_sums <= limit),
+    }
+
+
+def _mixed(kinds: dict[str, NDArray[np.bool_]], place: Callable[[int], str]) -> ValueError:
+    usual = max(kinds, key=lambda kind: int(kinds[kind].sum()))
+    row = int(np.argmin(kinds[usual]))
+    other = next(kind for kind in kinds if kinds[kind][row])
+    return ValueError(
+        f"The answers hold scores of different kinds: most look like {usual}, but {place(row)} like {other}. Make them "
+        f'all the same, or say what they are: kind="logits" takes them as they are (--scores-kind on the command line).'
+    )
+
+
+def logarithms(scores: NDArray[np.float64], kind: str, place: Callable[[int], str]) -> NDArray[np.float64]:
+    """Scores as logits: the logarithms of probabilities, minus infinity for 0; any others as they are."""
+    if kind not in (PROBABILITIES, PERCENTAGES):
+        return scores
+    shares = scores / (100.0 if kind == PERCENTAGES else 1.0)
+    outside = (shares < 0) | (shares > 1 + 1e-3)
+    if outside.any():
+        where = int(np.argmax(outside))
+        raise ValueError(
+            f"{place(where)}: {scores[where]:g} is not possible among {kind}. The head and its new samples need scores "
+            "of the same kind: see what the service returns."
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.minimum(shares, 1.0)))

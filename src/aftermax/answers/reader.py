@@ -1,0 +1,134 @@
+"""Reads answers into logits, all at once or some at a time."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.labels import listed
+from aftermax.answers.kinds import KINDS, LOGITS, logarithms, tell_kind
+from aftermax.answers.names import Columns, classes_of, same_name
+from aftermax.answers.pairs import pairs_of
+from aftermax.answers.scores import AnswerFormat, TopKScores
+
+MARGIN = 1.0  # by which the floor is below the least score that was seen, as a logarithm
+
+
+class AnswerReader:
+    """Reads answers, all at once or some at a time, and remembers what it has to warn of.
+
+    Parameters
+    ----------
+    classes : sequence, default=None
+        All classes. If None, those that the first answers name.
+    answer_format : AnswerFormat, default=None
+        How the answers become logits, if that is known.
+    kind : str, default=None
+        The kind of scores, if that is known.
+    ignored : iterable, default=()
+        Labels that are left out without a word.
+    """
+
+    def __init__(
+        self,
+        classes: Sequence[Any] | None = None,
+        answer_format: AnswerFormat | None = None,
+        kind: str | None = None,
+        ignored: Iterable[Any] = (),
+    ) -> None:
+        if kind is not None and kind not in KINDS:
+            raise ValueError(f"kind={kind!r} is not known: use one of {listed(list(KINDS))}, or None.")
+        if kind is not None and answer_format is not None and kind != answer_format.kind:
+            raise ValueError(f"kind={kind!r}, but the head was fitted on {answer_format.kind}: leave kind out.")
+        self._classes, self._format, self._kind = classes, answer_format, kind
+        self._ignored = {same_name(label) for label in ignored}
+        self._columns: Columns | None = None
+        self._numbers: dict[Any, int] = {}  # of labels, in the order in which they came
+        self._clear()
+
+    def _clear(self) -> None:
+        self._sizes, self._labels, self._scores = array("q"), array("q"), array("d")
+
+    def add(self, answer: Any, place: str) -> None:
+        """Take one more answer; ``place`` says where it is, for errors."""
+        pairs = pairs_of(answer, place)
+        self._sizes.append(len(pairs))
+        for label, score in pairs:
+            self._labels.append(self._numbers.setdefault(label, len(self._numbers)))
+            self._scores.append(score)
+
+    def finish(self, place: Callable[[int], str]) -> TopKScores:
+        """The answers since the last call as logits; ``place`` says where the one of a number is."""
+        if not self._sizes:
+            raise ValueError("There are no answers: pass one for each sample.")
+        rows = np.repeat(np.arange(len(self._sizes)), self._sizes)
+        labels, scores = np.array(self._labels), np.array(self._scores)
+        n_samples = len(self._sizes)
+        self._clear()
+        kind = self._format.kind if self._format else self._kind or tell_kind(rows, scores, place)
+        logits = logarithms(scores, kind, lambda number: place(int(rows[number])))
+        columns = self._columns_of(labels)[labels]
+        known = columns >= 0
+        shape = (n_samples, len(self._classes or ()))
+        return self._filled(_summed(rows[known], columns[known], logits[known], shape, kind), kind)
+
+    def _columns_of(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The column of each label that was seen, -1 if it has none."""
+        times = dict(zip(self._numbers, np.bincount(labels, minlength=len(self._numbers)).tolist(), strict=True))
+        wanted = {label: number for label, number in times.items() if same_name(label) not in self._ignored}
+        if self._classes is None:
+            self._classes = classes_of(wanted)
+            if len(self._classes) < 2:
+                raise ValueError(f"The answers name one class only, {listed(self._classes)}: at least two are needed.")
+        self._columns = self._columns or Columns(self._classes)
+        found = [self._columns.find(label, count) if label in wanted else None for label, count in times.items()]
+        return np.array([-1 if column is None else column for column in found], dtype=np.int64)
+
+    def _filled(self, values: NDArray[np.float64], kind: str) -> TopKScores:
+        """Scores for the classes that the answers do not name."""
+        told = np.isfinite(values)
+        if not told.any():
+            raise ValueError(
+                f"No answer names a class ({listed(list(self._classes or ()))}) with a score above 0: pass the classes "
+                "as the service spells them."
+            )
+        if self._format is None:
+            seen = values[told]
+            # Logits have a scale of their own; probabilities' logarithms have not.
+            margin = MARGIN if kind != LOGITS else max(float(seen.std()), 1e-3)
+            self._format = AnswerFormat(kind, float(seen.min()) - margin)
+        floor = self._format.floor
+        least = np.where(told, values, np.inf).min(axis=1, keepdims=True)
+        others = np.full((len(values), 1), floor)
+        if kind != LOGITS:
+            rest = 1.0 - np.exp(np.where(told, values, -np.inf)).sum(axis=1, keepdims=True)
+            shared = rest / np.maximum(1, np.count_nonzero(~told, axis=1, keepdims=True))
+            others = np.log(np.maximum(shared, math.exp(max(floor, -700.0))))
+        filled = np.where(told, values, np.minimum(others, least))
+        return TopKScores(np.maximum(filled, floor), np.array(self._classes), told, self._format)
+
+    def warn(self, where: str, stacklevel: int = 3) -> None:
+        """Warn of labels that were spelt otherwise, and of unknown ones, in all that was read so far."""
+        if self._columns is not None:
+            self._columns.warn(where, stacklevel + 1)
+
+
+def _summed(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    logits: NDArray[np.float64],
+    shape: tuple[int, int],
+    kind: str,
+) -> NDArray[np.float64]:
+    """Logits by answer and class, minus infinity where there is none. Of a class named twice, the sum or the larger."""
+    values = np.full(shape, -np.inf)
+    if kind == LOGITS:
+        np.maximum.at(values, (rows, columns), logits)
+    else:
+        np.logaddexp.at(values, (rows, columns), logits)
+    return values
