@@ -20,11 +20,12 @@ from aftermax._utils.chance import warn_if_by_chance
 from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.groups import as_groups, joined_groups
-from aftermax._utils.labels import encode_labels, listed, warn_if_misaligned
+from aftermax._utils.labels import encode_labels, warn_if_misaligned
 from aftermax._utils.one_logit import is_one_logit, one_column
 from aftermax._utils.paired_tests import samples_range, wins_and_losses
 from aftermax._utils.random import generator
 from aftermax._utils.splits import check_cv_parameter
+from aftermax._utils.text import listed
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready
 from aftermax.auto.head import AutoHead

@@ -87,12 +87,14 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
         with_features=with_features,
     )
     samples = read_scores(str(scores), options)
+    if samples.answers is not None:
+        print_message(samples.answers.summary)
 
     from aftermax._audit.run import audit
 
     announce_compilation()
     result = audit(
-        samples.logits,
+        samples.logits if samples.answers is None else samples.answers,
         samples.labels,
         _estimator(head, samples.classes),
         features=samples.features,

@@ -51,7 +51,7 @@ def check(
     elif title is not None:
         raise ValueError("--title needs --html: it is the title of the page.")
     fitted, fitted_on = read_head(head, scores)
-    options = replace(options_for_head(file.read_options(labels), fitted_on), groups=groups, weights=weights)
+    options = replace(options_for_head(file.read_options(labels), fitted, fitted_on), groups=groups, weights=weights)
     samples = read_for_check(fitted, str(scores), options)
 
     from aftermax._check.run import check

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aftermax._scorefiles import ReadOptions
     from aftermax.bridges.onnx import Agreement
 
-TAKES = {  # for a head that was fitted with --log
+TAKES = {  # for a head that was fitted on probabilities
     "log-probabilities": "log(max(p, 1e-12))",
     "log-odds": "log(p / (1 - p)) with p clipped to 1e-12 and 1 - 1e-12",
 }
@@ -85,19 +85,26 @@ def export(
     agreement = None
     head_alone = onto is not None and inputs is None  # predictions of a network need its inputs
     if check is not None:
-        options = options_for_head(file.read_options(), fitted_on)
+        options = options_for_head(file.read_options(), fitted, fitted_on)
         model = to_onnx(fitted, precision=precision.value) if head_alone else make_model(None)
         agreement = _compare(model, fitted, str(check), options, inputs)
     make_model(out)
     probabilities = "log-odds" if fitted.n_features_in_ == 1 else "log-probabilities"
-    takes = probabilities if fitted_on.probabilities else "logits"
+    takes = probabilities if fitted_on.probabilities or _takes_logarithms(fitted) else "logits"
     if as_json:
         print_json({"written": str(out), "takes": takes, "agreement": agreement and agreement._asdict()})
         return
     if agreement is not None:
         print_message(f"The head alone: {agreement}" if head_alone else str(agreement))
-    note = f". It takes {takes}, {TAKES[takes]}, because the head was fitted with --log." if takes in TAKES else ""
+    note = (
+        f". It takes {takes}, {TAKES[takes]}, because the head was fitted on probabilities." if takes in TAKES else ""
+    )
     print_message(f"Written to {out}{note}")
+
+
+def _takes_logarithms(head: Any) -> bool:
+    """Whether a head was fitted on answers that hold probabilities."""
+    return head.answer_format_ is not None and head.answer_format_.kind != "logits"
 
 
 def _check_options(onto: Path | None, check: Path | None, tensors: dict[str, object], inputs: Path | None) -> None:

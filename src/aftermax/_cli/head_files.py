@@ -43,6 +43,10 @@ def _is_head(path: Path) -> bool:
     return True
 
 
-def options_for_head(options: ReadOptions, fitted_on: FittedOn) -> ReadOptions:
-    """Read a score file as the one that the head was fitted on: probabilities or logits, and the same columns."""
-    return replace(options, log=options.log or fitted_on.probabilities, columns=(fitted_on.columns,))
+def options_for_head(
+    options: ReadOptions, head: AutoHead | SPHClassifier | SPHClassifierCV, fitted_on: FittedOn
+) -> ReadOptions:
+    """Read a score file as the one that the head was fitted on: the same kind of scores, and the same columns."""
+    answers = head.answer_format_
+    log = options.log or fitted_on.probabilities or (answers is not None and answers.kind == "probabilities")
+    return replace(options, log=log, columns=(fitted_on.columns,), answers=answers)

@@ -44,8 +44,8 @@ Scores = Annotated[
     typer.Argument(
         metavar="SCORES",
         help="Score file: .npz with arrays logits and labels; .csv, .csv.gz or .parquet with a column of logits for "
-        "each class and a column called label; or .npy with logits. A binary model may have one column. - reads "
-        "standard input.",
+        'each class and a column called label; .jsonl with an object on each line, {"scores": {"cat": 0.9, ...}, '
+        '"label": "cat"}; or .npy with logits. A binary model may have one column. - reads standard input.',
         show_default=False,
     ),
 ]
@@ -131,6 +131,15 @@ class HeadOptions:
     ] = None
 
 
+class ScoresKind(StrEnum):
+    """What the scores of a .jsonl file are."""
+
+    probabilities = "probabilities"
+    percentages = "percentages"
+    log_probabilities = "log-probabilities"
+    logits = "logits"
+
+
 # ---- how a score file is read ----------------------------------------------------------------------------------------
 
 
@@ -165,6 +174,24 @@ class FileOptions:
         ),
     ] = False
 
+    scores_key: Annotated[
+        str | None,
+        text_option(
+            "--scores-key",
+            "For .jsonl: where in each line's object the scores are, if not under scores; as "
+            "choices.0.logprobs.content.0.top_logprobs.",
+            "KEY",
+        ),
+    ] = None
+    scores_kind: Annotated[
+        ScoresKind | None,
+        typer.Option(
+            "--scores-kind",
+            help="For .jsonl: what the scores are, if that is told wrongly.",
+            show_default=False,
+        ),
+    ] = None
+
     @property
     def feature_files(self) -> tuple[Path, ...]:
         """The files of --features, in the order given."""
@@ -182,6 +209,8 @@ class FileOptions:
             ignore=split_names(self.ignore),
             keep=split_names(keep),
             log=self.log,
+            scores_key=self.scores_key,
+            scores_kind=None if self.scores_kind is None else self.scores_kind.value,
         )
 
 

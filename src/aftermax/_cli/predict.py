@@ -51,7 +51,7 @@ def predict(
     if out != STANDARD_OUTPUT:
         check_output(out, (head, scores, labels, *file.feature_files))
     fitted, fitted_on = read_head(head, scores)
-    options = options_for_head(file.read_options(labels, keep), fitted_on)
+    options = options_for_head(file.read_options(labels, keep), fitted, fitted_on)
     announce_compilation()
     counts = predict_file(fitted, str(scores), str(out), options, probabilities=probabilities)
     if as_json:

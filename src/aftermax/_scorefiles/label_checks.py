@@ -106,7 +106,7 @@ def warn_of_columns(labels: NDArray[Any], classes: NDArray[Any], file: ScoreFile
         return
     absent = sorted(set(names) - set(labels_to_text(labels).tolist()))
     if headings == names:
-        if absent and not are_integers(names):
+        if absent and file.answers is None and not are_integers(names):
             _warn(
                 f"{file.name}: no row has the label {join_names(absent)}, but there is a column of that name. Leave "
                 f"out columns that are not classes, with --ignore {shell_argument(absent)}."

@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 
 from aftermax._scorefiles.csv_parquet import open_csv, open_parquet, read_label_column
 from aftermax._scorefiles.groups_weights import join_groups, join_weights
+from aftermax._scorefiles.json_lines import open_json_lines
 from aftermax._scorefiles.label_checks import both_classes, check_classes, check_labels, warn_of_columns
 from aftermax._scorefiles.labels import decode_bytes, match_label_type, text_to_integers
 from aftermax._scorefiles.messages import check_finite, row_number, shell_argument
 from aftermax._scorefiles.npy import ArrayStream, open_npy, open_npz
-from aftermax._scorefiles.sources import Source, open_source, seekable, size_and_position
+from aftermax._scorefiles.sources import JSON_LINES, Source, open_source, seekable, size_and_position
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
 from aftermax._utils.one_logit import log_odds
 from aftermax._utils.softmax import MIN_PROBABILITY
+from aftermax.answers.scores import TopKScores
 
 ROUNDING = 1e-6  # by which a probability may exceed 1
 
@@ -37,6 +39,7 @@ class LabelledScores(NamedTuple):
     features: NDArray[Any] | None
     groups: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
+    answers: TopKScores | None = None  # the logits with what is known of the answers that they were made of
 
 
 def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores:
@@ -45,7 +48,7 @@ def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores
     Parameters
     ----------
     path : str
-        A path that ends in .npz, .npy, .csv, .csv.gz or .parquet, or "-" for standard input.
+        A path that ends in .npz, .npy, .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz, or "-" for standard input.
     options : ReadOptions, default=None
         Which columns or arrays to read, if not the usual ones.
 
@@ -64,15 +67,24 @@ def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores
         raise ValueError(f"{file.name} has no rows: at least two are needed, of different classes.")
     logits, labels = np.concatenate([rows.logits for rows in batches]), _labels(batches, file)
     features = [rows.features for rows in batches if rows.features is not None]
+    classes = _classes(logits, labels, file, options)
     return LabelledScores(
         logits,
         labels,
-        _classes(logits, labels, file, options),
+        classes,
         tuple(file.headings or ()),
         np.concatenate(features) if features else None,
         join_groups(batches, file, options),
         join_weights(batches, file, options),
+        _answers(logits, batches, classes, file),
     )
+
+
+def _answers(logits: NDArray[Any], batches: list[Rows], classes: NDArray[Any], file: ScoreFile) -> TopKScores | None:
+    told = [rows.told for rows in batches if rows.told is not None]
+    if file.answers is None or not told:
+        return None
+    return TopKScores(logits, classes, np.concatenate(told), file.answers)
 
 
 def _labels(batches: list[Rows], file: ScoreFile) -> NDArray[Any]:
@@ -123,7 +135,8 @@ def open_scores(path: str, options: ReadOptions) -> Iterator[ScoreFile]:
     own = options if options.labels is None else replace(options, label_column=None)
     with open_source(path) as source, _open_format(source, own) as file:
         batches = _with_separate_files(file, options)
-        yield replace(file, batches=_logarithms(batches, file) if options.log else batches)
+        log = options.log and source.format not in JSON_LINES  # which are read as what they are
+        yield replace(file, batches=_logarithms(batches, file) if log else batches)
 
 
 @contextmanager
@@ -133,6 +146,9 @@ def _open_format(source: Source, options: ReadOptions) -> Iterator[ScoreFile]:
         raise ValueError(f"{name} has no columns to --keep: only .csv and .parquet files have columns.")
     if options.part is not None and suffix != ".npz":
         raise ValueError(f"{name} has no parts for --part {options.part}: only .npz files have parts.")
+    for option, value in (("--scores-key", options.scores_key), ("--scores-kind", options.scores_kind)):
+        if value is not None and suffix not in JSON_LINES:
+            raise ValueError(f"{option} is for files with a JSON object on each line, .jsonl, not for {name}.")
     if suffix == ".npz":
         with seekable(file) as archive, open_npz(archive, name, options) as scores:
             yield scores
@@ -141,9 +157,12 @@ def _open_format(source: Source, options: ReadOptions) -> Iterator[ScoreFile]:
     elif suffix == ".parquet":
         with seekable(file) as table:
             yield open_parquet(table, name, options)
-    elif suffix == ".csv.gz":
+    elif suffix in (".csv.gz", ".jsonl.gz"):
+        opened = open_csv if suffix == ".csv.gz" else open_json_lines
         with gzip.open(file) as text:
-            yield open_csv(cast(IO[bytes], text), name, options, *size_and_position(file))
+            yield opened(cast(IO[bytes], text), name, options, *size_and_position(file))
+    elif suffix in JSON_LINES:
+        yield open_json_lines(file, name, options, *size_and_position(file))
     else:
         yield open_csv(file, name, options, *size_and_position(file))
 

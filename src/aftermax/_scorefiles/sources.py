@@ -15,9 +15,10 @@ from typing import IO, NamedTuple, cast
 from aftermax._utils.files import existing_file
 
 STANDARD_INPUT = "-"
-FORMATS = (".npz", ".npy", ".csv", ".csv.gz", ".parquet")
+JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson")
+FORMATS = (".npz", ".npy", ".csv", ".csv.gz", ".parquet", *JSON_LINES)
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
-FIRST_BYTES = {b"PK\x03\x04": ".npz", b"\x93NUM": ".npy", b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz"}
+FIRST_BYTES = {b"PK\x03\x04": ".npz", b"\x93NUM": ".npy", b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl"}
 
 
 class Source(NamedTuple):
@@ -52,6 +53,8 @@ def _format_of(path: str) -> str:
     if path.lower().endswith(SPREADSHEETS):
         raise ValueError(f"{path} is a spreadsheet: save it as CSV.")
     existing_file(Path(path))
+    if path.lower().endswith(".json"):
+        raise ValueError(f"{path}: put one JSON object on each line, for each sample, and call the file .jsonl.")
     raise ValueError(f"{path} is not a score file by its name: it should end in {', '.join(FORMATS)}.")
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._scorefiles.messages import row_number
+from aftermax.answers.scores import AnswerFormat
 
 ONE_SCORE = "For the one score of a binary model, name the class whose log-odds it is with --positive."
 VALUES_PER_BATCH, MAX_ROWS_PER_BATCH = 2**18, 2**14  # in memory at once
@@ -21,9 +23,10 @@ class Rows(NamedTuple):
     logits: NDArray[Any]
     labels: NDArray[Any] | None = None
     features: NDArray[Any] | None = None
-    kept: dict[str, Any] | None = None  # columns that are copied to the output, as Arrow arrays
+    kept: dict[str, Any] | None = None  # columns that are copied to the output, as Arrow arrays or lists
     groups: NDArray[Any] | None = None  # text or numbers; None where one is missing
     weights: NDArray[Any] | None = None  # numbers, as they are in the file
+    told: NDArray[np.bool_] | None = None  # of answers: which classes they name
 
 
 def rows_per_batch(columns: int) -> int:
@@ -61,6 +64,10 @@ class ReadOptions:
         Whether to read features, if there are any.
     log : bool
         Whether the file holds probabilities, whose logarithms serve as logits; those of one column, the log-odds.
+    scores_key, scores_kind : str or None
+        For a file with a JSON object on each line: where in the object the scores are, and of which kind.
+    answers : AnswerFormat or None
+        For a head that was fitted on answers: how these became logits.
     """
 
     part: str | None = None
@@ -76,6 +83,9 @@ class ReadOptions:
     columns: tuple[tuple[str, ...], ...] = ()
     with_features: bool = True
     log: bool = False
+    scores_key: str | None = None
+    scores_kind: str | None = None
+    answers: AnswerFormat | None = None
 
     @property
     def least_columns(self) -> int:
@@ -105,6 +115,8 @@ class ScoreFile:
         How much there is to read, in any unit; 0 if that is not known.
     position : callable
         How much has been read, in the same unit.
+    answers : AnswerFormat or None
+        How answers became logits, if these are answers and all are read.
     """
 
     name: str
@@ -115,3 +127,4 @@ class ScoreFile:
     row_place: Callable[[int], str] = row_number
     size: int = 0
     position: Callable[[], int] = lambda: 0
+    answers: AnswerFormat | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import shutil
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from aftermax._utils.files import checked_output_path, write_atomically
 
 STANDARD_OUTPUT = "-"
 PREDICTED, PROBABILITIES = ARRAYS = ("predicted", "probabilities")
-FORMATS = (".csv", ".csv.gz", ".parquet", ".npz", ".npy")
+FORMATS = (".csv", ".csv.gz", ".parquet", ".npz", ".npy", ".jsonl", ".jsonl.gz")
 DIGITS = 9  # of a probability in text
 POWERS = np.array([float(f"1e{power}") for power in range(23)])  # the powers of ten that are exact
 
@@ -51,11 +52,13 @@ class Writer(ABC):
 def open_writer(out: str, classes: NDArray[Any], probabilities: bool, keep: tuple[str, ...] = ()) -> Iterator[Writer]:
     """A writer of predictions in the format of the file's name. After an error, the file is not written.
 
-    Tables have the columns in ``keep``, ``predicted``, and with ``probabilities`` one for each class. An .npz file has
-    ``predicted``, and with ``probabilities`` also ``probabilities`` and ``classes``; an .npy file holds ``predicted``.
+    Tables have the columns in ``keep``, ``predicted``, and with ``probabilities`` one for each class; so have the
+    objects of a .jsonl file, in which the probabilities are an object of their own. An .npz file has ``predicted``, and
+    with ``probabilities`` also ``probabilities`` and ``classes``; an .npy file holds ``predicted``.
     """
     suffix = _format_of(out, probabilities, keep)
-    names = [*keep, PREDICTED, *(map(str, classes.tolist()) if probabilities else ())]
+    by_class = [PROBABILITIES] if suffix.startswith(".jsonl") else list(map(str, classes.tolist()))
+    names = [*keep, PREDICTED, *(by_class if probabilities else ())]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated and suffix not in (".npz", ".npy"):
         raise ValueError(
@@ -68,11 +71,13 @@ def open_writer(out: str, classes: NDArray[Any], probabilities: bool, keep: tupl
             file = stack.enter_context(
                 stack.enter_context(write_atomically(checked_output_path(Path(out)))).open("w+b")
             )
-        if suffix == ".csv.gz":
+        if suffix.endswith(".gz"):
             file = cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)))
         if suffix in (".npz", ".npy"):
             members = [stack.enter_context(tempfile.TemporaryFile()) for _ in ARRAYS] if suffix == ".npz" else []
             writer: Writer = _ArrayWriter(file, members, classes, probabilities)
+        elif suffix.startswith(".jsonl"):
+            writer = _JsonLinesWriter(file, classes)
         else:
             writer = _ParquetWriter(file, names) if suffix == ".parquet" else _CsvWriter(file, names)
         yield writer
@@ -108,10 +113,21 @@ class _TableWriter(Writer):
     def table(self, predictions: Predictions) -> Any:
         import pyarrow
 
-        columns = [*(predictions.kept or {}).values(), pyarrow.array(predictions.predicted)]
+        kept = [_as_column(values) for values in (predictions.kept or {}).values()]
+        columns = [*kept, pyarrow.array(predictions.predicted)]
         if predictions.probabilities is not None:
             columns += [pyarrow.array(column) for column in predictions.probabilities.T]
         return pyarrow.Table.from_arrays(columns, self.names)
+
+
+def _as_column(values: Any) -> Any:
+    """An Arrow array as it is; values of JSON objects as text."""
+    import pyarrow
+
+    if not isinstance(values, list):
+        return values
+    texts = [value if isinstance(value, str | None) else json.dumps(value) for value in values]
+    return pyarrow.array(texts, pyarrow.string())
 
 
 class _CsvWriter(_TableWriter):
@@ -129,6 +145,24 @@ class _CsvWriter(_TableWriter):
         table = self.table(predictions)
         options = {"include_header": False, "quoting_style": "needed" if _needs_quotes(table) else "none"}
         arrow_csv.write_csv(table, self.file, arrow_csv.WriteOptions(**options))
+
+
+class _JsonLinesWriter(Writer):
+    def __init__(self, file: IO[bytes], classes: NDArray[Any]) -> None:
+        self.file, self.classes = file, list(map(str, classes.tolist()))
+
+    def write(self, predictions: Predictions) -> None:
+        kept = {
+            name: values if isinstance(values, list) else values.to_pylist()
+            for name, values in (predictions.kept or {}).items()
+        }
+        columns: dict[str, list[Any]] = kept | {PREDICTED: predictions.predicted.tolist()}
+        if predictions.probabilities is not None:
+            rounded = round_for_text(predictions.probabilities).tolist()
+            columns[PROBABILITIES] = [dict(zip(self.classes, row, strict=True)) for row in rounded]
+        for row in zip(*columns.values(), strict=True):
+            line = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, default=str)
+            self.file.write(line.encode() + b"\n")
 
 
 class _ParquetWriter(_TableWriter):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax._utils.labels import listed
+from aftermax._utils.text import listed
 from aftermax._utils.validation import as_numbers, as_weights, check_number
 
 SHARES_TOLERANCE = 0.01  # the shares of the classes may be rounded

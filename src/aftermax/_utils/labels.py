@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
+from aftermax._utils.text import listed
+
 # Columns seem to be in the wrong order if the accuracy is at most ALIGNED_ACCURACY and another order would add one of
 # ACCURACY_GAINS, each with the least number of samples for each class, on average, that shows it.
 ALIGNED_ACCURACY = 0.6
@@ -204,12 +206,6 @@ def check_column_order(headings: Iterable[Any] | None, classes: NDArray[Any]) ->
             f"The columns of X are ({listed(titles)}) and the head's classes ({listed(names)}): put the columns in the "
             "order of classes_, as X[head.classes_]."
         )
-
-
-def listed(values: list[Any]) -> str:
-    """List values in a message: at most the first five."""
-    shown = ", ".join(repr(value) for value in values[:5])
-    return shown if len(values) <= 5 else f"{shown}, ... {len(values)} in all"
 
 
 def warn_if_misaligned(

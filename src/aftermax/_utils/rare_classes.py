@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.labels import listed
+from aftermax._utils.text import listed
 
 FEW_SAMPLES = 10  # with fewer than this, a class hardly contributes to the estimated gain
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 def percent(share: float) -> str:
@@ -27,6 +28,12 @@ def signed(share: float) -> str:
     ('+12.3 %', '+0.0 %')
     """
     return f"{100 * share:+.1f} %".replace("-0.0 %", "+0.0 %")
+
+
+def listed(values: list[Any]) -> str:
+    """List values in a message: at most the first five."""
+    shown = ", ".join(repr(value) for value in values[:5])
+    return shown if len(values) <= 5 else f"{shown}, ... {len(values)} in all"
 
 
 def fewer(share: float) -> str:

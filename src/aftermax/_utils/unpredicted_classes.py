@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.labels import NAME_COLUMNS, listed
+from aftermax._utils.labels import NAME_COLUMNS
+from aftermax._utils.text import listed
 
 # How many samples of a class are many: a weak model may well miss one of several classes with fewer, whereas a binary
 # model that misses one predicts the other for every sample. A class is rare, and not warned of, if it has less than

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aftermax._utils.labels import listed
+from aftermax._utils.text import listed
 
 
 def same_name(label: Any) -> str:
@@ -63,19 +63,23 @@ class Columns:
 
     def warn(self, where: str, stacklevel: int = 3) -> None:
         """Warn of labels that were spelt otherwise, and of unknown ones."""
+        self.warn_of_spelling(where, stacklevel + 1)
+        if self._unknown:
+            names = [label for label, _ in self._unknown.most_common()]
+            _warn(
+                f"{where}: {sum(self._unknown.values()):,} scores are of labels that are no class and are left out: "
+                f"{listed(names)}. The classes are {listed(list(self._classes))}.",
+                stacklevel,
+            )
+
+    def warn_of_spelling(self, where: str, stacklevel: int = 3) -> None:
+        """Warn of labels that were spelt otherwise."""
         if self._respelt:
             examples = [f"{label!r} as {name!r}" for label, name in self._respelt.items()]
             more = f", ... {len(examples)} in all" if len(examples) > 3 else ""
             _warn(
                 f"{where}: labels that differ from a class in case or white space only are taken for it: "
                 f"{', '.join(examples[:3])}{more}.",
-                stacklevel,
-            )
-        if self._unknown:
-            names = [label for label, _ in self._unknown.most_common()]
-            _warn(
-                f"{where}: {sum(self._unknown.values()):,} scores are of labels that are no class and are left out: "
-                f"{listed(names)}. The classes are {listed(list(self._classes))}.",
                 stacklevel,
             )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._utils.labels import listed
+from aftermax._utils.text import listed
 from aftermax.answers.kinds import KINDS, LOGITS, logarithms, tell_kind
 from aftermax.answers.names import Columns, classes_of, same_name
 from aftermax.answers.pairs import pairs_of
@@ -50,6 +50,11 @@ class AnswerReader:
         self._columns: Columns | None = None
         self._numbers: dict[Any, int] = {}  # of labels, in the order in which they came
         self._clear()
+
+    @property
+    def answer_format(self) -> AnswerFormat | None:
+        """How answers become logits; None before it is known."""
+        return self._format
 
     def _clear(self) -> None:
         self._sizes, self._labels, self._scores = array("q"), array("q"), array("d")
@@ -94,8 +99,8 @@ class AnswerReader:
         told = np.isfinite(values)
         if not told.any():
             raise ValueError(
-                f"No answer names a class ({listed(list(self._classes or ()))}) with a score above 0: pass the classes "
-                "as the service spells them."
+                f"No answer names a class ({listed(list(self._classes or ()))}) with a score above 0, but "
+                f"{listed(list(self._numbers))}: pass the classes as the service spells them."
             )
         if self._format is None:
             seen = values[told]

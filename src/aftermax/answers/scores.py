@@ -60,12 +60,16 @@ class TopKScores:
         """Some of the samples, by a slice, a mask or a list of numbers."""
         return TopKScores(np.atleast_2d(self.values[rows]), self.classes, np.atleast_2d(self.told[rows]), self.format)
 
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """What the answers hold, and how it is used."""
         n_samples, n_classes = self.shape
-        return (
-            f"<TopKScores of {n_samples:,} answers, {n_classes} classes: {self.format.kind}, "
-            f"{self.told.sum(axis=1).mean():.1f} classes told in the mean, floor {self.format.floor:.4g}>"
-        )
+        named = f"{self.told.sum(axis=1).mean():.3g} of {n_classes} classes" if not self.told.all() else "all classes"
+        used = "taken as they are" if self.format.kind in ("logits", "log-probabilities") else "taken as logarithms"
+        return f"{n_samples:,} answers with {self.format.kind} of {named} in the mean, {used}."
+
+    def __repr__(self) -> str:
+        return f"<TopKScores: {self.summary}>"
 
     def share_untold(self, codes: NDArray[np.int64]) -> float:
         """The share of samples whose answer does not name their true class, given as a column."""

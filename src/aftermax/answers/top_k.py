@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aftermax._utils.labels import listed
+from aftermax._utils.text import listed
 from aftermax.answers.reader import AnswerReader
 from aftermax.answers.scores import AnswerFormat, TopKScores
 
@@ -58,7 +58,7 @@ def scores_from_top_k(
     ... ]
     >>> scores = aftermax.scores_from_top_k(answers, classes=["cat", "dog", "eel"])  # warns of "Dog"
     >>> scores
-    <TopKScores of 2 answers, 3 classes: probabilities, 2.0 classes told in the mean, floor -3.813>
+    <TopKScores: 2 answers with probabilities of 2 of 3 classes in the mean, taken as logarithms.>
     >>> import numpy as np
     >>> np.exp(scores.values).round(3)
     array([[0.9 , 0.06, 0.04],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax._utils.labels import listed
+from aftermax._utils.text import listed
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import Predictions, predictions_from, predictions_of, routes_of
 from aftermax.plots.style import ACCENT, BAND, RULE

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from aftermax._utils.labels import listed
+from aftermax._utils.text import listed
 
 _IT = {"sample_weight": "it", "groups": "them"}
 

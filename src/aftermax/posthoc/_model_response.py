@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from aftermax._utils.labels import listed
 from aftermax._utils.one_logit import two_columns
 from aftermax._utils.softmax import MIN_PROBABILITY
+from aftermax._utils.text import listed
 
 RESPONSE_METHODS = ("decision_function", "predict_proba")
 

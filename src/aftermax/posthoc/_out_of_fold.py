@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from aftermax._utils.indexing import select_metadata, select_samples
-from aftermax._utils.labels import listed
+from aftermax._utils.text import listed
 
 
 def folds_of(

@@ -15,8 +15,9 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax._utils.indexing import count_samples, select_metadata
-from aftermax._utils.labels import checked_labels, label_codes, listed
+from aftermax._utils.labels import checked_labels, label_codes
 from aftermax._utils.one_logit import one_column
+from aftermax._utils.text import listed
 from aftermax.auto.head import AutoHead
 from aftermax.posthoc._metadata import metadata_router, route, route_fit, routing_enabled
 from aftermax.posthoc._model_response import RESPONSE_METHODS, classes_of, is_fitted, logits_of, response_method_of

@@ -1,0 +1,238 @@
+"""Score files with a JSON object on each line: the scores of a sample by class, its label, and whatever else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import IO, Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._scorefiles.csv_parquet import GZIP_ERRORS
+from aftermax._scorefiles.messages import check_finite, damaged_file, join_names
+from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile, rows_per_batch
+from aftermax.answers.kinds import LOGITS, PROBABILITIES
+from aftermax.answers.names import Columns
+from aftermax.answers.reader import AnswerReader
+
+SCORES_KEY = "scores"
+LABEL_KEYS = ("label", "labels")
+FEATURES_KEY = "features"
+MAX_SHOWN = 80  # characters of a line in a message
+
+
+class _Sample(NamedTuple):
+    """What is read of one line, apart from its scores."""
+
+    label: Any
+    group: Any
+    weight: Any
+    features: Any
+    kept: list[Any]
+
+
+def open_json_lines(
+    file: IO[bytes], name: str, options: ReadOptions, size: int, position: Callable[[], int]
+) -> ScoreFile:
+    """A file with a JSON object on each line.
+
+    For a head, rows are read some at a time, as the answers that it was fitted on were. Otherwise all are read at once:
+    which classes there are, and which kind of scores, is told from all of them.
+    """
+    reader = _Reader(name, options)
+    lines = _numbered_objects(file, name)
+    batches = reader.batches(lines) if options.columns else iter(list(reader.batches(lines, at_once=True)))
+    made = reader.answers.answer_format
+    contents = "Its lines hold JSON objects, and none a label"
+    return ScoreFile(name, batches, reader.names, True, contents, line_number, size, position, made)
+
+
+def line_number(row: int) -> str:
+    """Where a row is in the file."""
+    return f"line {row + 1}"
+
+
+# ---- lines -----------------------------------------------------------------------------------------------------------
+
+
+def _numbered_objects(file: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The number of each line, from 1, and the object on it. Only at the end may there be empty lines."""
+    empty = None
+    try:
+        for number, line in enumerate(file, start=1):
+            text = line.removeprefix(b"\xef\xbb\xbf").strip()
+            if not text:
+                empty = empty or number
+                continue
+            if empty is not None:
+                raise ValueError(f"{name}, line {empty} is empty: remove it.")
+            yield number, _object(text, f"{name}, line {number}")
+    except GZIP_ERRORS as error:
+        raise damaged_file(name, error) from error
+
+
+def _object(text: bytes, place: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        shown = text[:MAX_SHOWN].decode("utf-8", "replace") + "..." * (len(text) > MAX_SHOWN)
+        raise ValueError(
+            f"{place} is not a JSON object ({error}): {shown} Each line holds one, whole, such as "
+            '{"scores": {"cat": 0.9, "dog": 0.1}, "label": "cat"}.'
+        ) from error
+    if not isinstance(found, dict):
+        raise ValueError(
+            f'{place} holds no JSON object, but a {type(found).__name__}: write {{"scores": ..., "label": ...}}.'
+        )
+    return found
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
+
+
+def find(found: Any, key: str) -> Any:
+    """The value of a key; "a.b.0" is the first element of what is under b of a. None if there is none.
+
+    Examples
+    --------
+    >>> from aftermax._scorefiles.json_lines import find
+    >>> find({"choices": [{"logprobs": {"top": 1}}]}, "choices.0.logprobs.top")
+    1
+    >>> find({"a.b": 2}, "a.b"), find({"a": 2}, "a.b")
+    (2, None)
+    """
+    if isinstance(found, dict) and key in found:
+        return found[key]
+    for part in key.split("."):
+        if isinstance(found, dict):
+            found = found.get(part)
+        elif isinstance(found, list) and part.isdigit() and int(part) < len(found):
+            found = found[int(part)]
+        else:
+            return None
+    return found
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """Makes rows of objects."""
+
+    def __init__(self, name: str, options: ReadOptions) -> None:
+        self.name, self.options = name, options
+        self.names: list[str] | None = None  # of the columns
+        classes = options.columns[-1] if options.columns else options.classes
+        if len(classes) == 1:
+            raise ValueError(f"{name} holds scores by class, but this head takes one score, {classes[0]}: write CSV.")
+        kind = options.scores_kind or (PROBABILITIES if options.log and options.answers is None else None)
+        # A head that was fitted on a table knows nothing of answers: it needs all scores, as they are in the table.
+        self.complete = bool(options.columns) and options.answers is None
+        kind = kind or (LOGITS if self.complete else None)
+        self.answers = AnswerReader(list(classes) or None, options.answers, kind, options.ignore)
+        self._n_read = 0
+
+    def place(self, row: int) -> str:
+        """Where a row is: empty lines are at the end of the file only."""
+        return f"{self.name}, {line_number(row)}"
+
+    def batches(self, lines: Iterator[tuple[int, dict[str, Any]]], *, at_once: bool = False) -> Iterator[Rows]:
+        """The rows, some at a time or all at once."""
+        samples: list[_Sample] = []
+        most: float = np.inf if at_once else rows_per_batch(len(self.options.columns[-1]))
+        for number, found in lines:
+            place = f"{self.name}, line {number}"
+            self.answers.add(self._scores(found, place), place)
+            samples.append(self._sample(found, place))
+            self._n_read += 1
+            if len(samples) >= most:
+                yield self._rows(samples)
+                samples = []
+        if samples:
+            yield self._rows(samples)
+        self.answers.warn(self.name, stacklevel=4)
+
+    def _scores(self, found: dict[str, Any], place: str) -> Any:
+        key = self.options.scores_key or SCORES_KEY
+        scores = find(found, key)
+        if scores is None:
+            advice = "name it with --scores-key, such as --scores-key choices.0.logprobs.content.0.top_logprobs"
+            raise ValueError(f"{place} has no key {key!r} with scores, but {join_names(list(found))}: {advice}.")
+        if scores and _are_numbers(scores):
+            return dict(enumerate(scores))  # without names: the classes are numbered
+        return scores
+
+    def _sample(self, found: dict[str, Any], place: str) -> _Sample:
+        options = self.options
+        keys = (options.label_column,) if options.label_column else LABEL_KEYS
+        label = next((value for key in keys if (value := find(found, key)) is not None), None)
+        if label is not None and (isinstance(label, bool | float) or not isinstance(label, str | int)):
+            raise ValueError(f"{place}: the label {label!r} is neither text nor an integer: correct it.")
+        group, weight = (None if key is None else find(found, key) for key in (options.groups, options.weights))
+        if options.weights is not None and (isinstance(weight, bool) or not isinstance(weight, int | float)):
+            raise ValueError(f"{place} has no number as {options.weights!r} for --weights, but {weight!r}: correct it.")
+        features = find(found, FEATURES_KEY) if options.with_features else None
+        kept = [find(found, key) for key in options.keep]
+        return _Sample(label, group, weight, features, kept)
+
+    def _rows(self, samples: list[_Sample]) -> Rows:
+        """The samples since the last call. The answers hold their scores."""
+        first = self._n_read - len(samples)
+        scores = self.answers.finish(lambda row: self.place(first + row))
+        self.names = [str(label) for label in scores.columns]
+        if self.complete and not scores.told.all():
+            row, column = np.argwhere(~scores.told)[0]
+            raise ValueError(
+                f"{self.place(first + int(row))} has no score of {self.names[column]!r}, but the head was "
+                "fitted on a table with all scores: fit it on answers like these, or pass all scores."
+            )
+        labels = self._labels(samples, self.names)
+        options = self.options
+        return Rows(
+            scores.values,
+            labels if any(label is not None for label in labels) else None,
+            self._features(samples, first),
+            {key: [sample.kept[number] for sample in samples] for number, key in enumerate(options.keep)},
+            _texts([sample.group for sample in samples]) if options.groups else None,
+            np.array([sample.weight for sample in samples], dtype=np.float64) if options.weights else None,
+            scores.told,
+        )
+
+    def _labels(self, samples: list[_Sample], names: list[str]) -> NDArray[Any]:
+        """The labels, spelt as the classes; None where one is missing."""
+        labels, columns = _texts([sample.label for sample in samples]), Columns(names)
+        for row, label in enumerate(labels):
+            column = None if label is None else columns.find(label)
+            if column is not None:
+                labels[row] = names[column]
+        if not self.options.columns:
+            columns.warn_of_spelling(self.name, stacklevel=6)
+        return labels
+
+    def _features(self, samples: list[_Sample], first: int) -> NDArray[np.float64] | None:
+        """The features of all samples, or None if none has any."""
+        lists = [sample.features for sample in samples]
+        if all(one is None for one in lists):
+            return None
+        width = next((len(one) for one in lists if isinstance(one, list)), 0)
+        for row, one in enumerate(lists):
+            if not _are_numbers(one) or len(one) != width:
+                raise ValueError(
+                    f"{self.place(first + row)}: features must be a list of {width} numbers, as on the other lines."
+                )
+        features = np.array(lists, dtype=np.float64)
+        check_finite(features, lambda row, column: f"{self.place(first + row)}, feature {column}")
+        return features
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, int | float) for value in values)
+
+
+def _texts(values: list[Any]) -> NDArray[Any]:
+    """Labels or groups as text; None where one is missing."""
+    texts = np.empty(len(values), dtype=object)
+    texts[:] = [None if value in (None, "") else str(value) for value in values]
+    return texts

@@ -1,0 +1,150 @@
+"""Score files with a JSON object on each line."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from aftermax._scorefiles import ReadOptions, open_scores, read_scores
+from helpers.samples import make_samples
+
+NAMES = np.array(["ant", "bee", "cat"])
+
+
+def lines_of(count=60, seed=0, **more):
+    logits, labels = make_samples(seed=seed, n_samples=count, n_classes=3)
+    return [
+        {"scores": dict(zip(NAMES.tolist(), row, strict=True)), "label": str(NAMES[label])}
+        | {key: values[n] for key, values in more.items()}
+        for n, (row, label) in enumerate(zip(logits.tolist(), labels, strict=True))
+    ], logits
+
+
+def write(path, lines, encoding="utf-8"):
+    text = "".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in lines).encode(encoding)
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["scores.jsonl", "scores.jsonl.gz", "scores.ndjson", "Scores.JSONL"])
+def test_samples_come_back_as_they_were_written(tmp_path, name):
+    lines, logits = lines_of()
+    scores = read_scores(write(tmp_path / name, lines))
+    np.testing.assert_array_equal(scores.logits, logits)
+    assert scores.labels.tolist() == [one["label"] for one in lines]
+    assert scores.classes.tolist() == NAMES.tolist()
+    assert scores.answers.format.kind == "logits"
+    assert scores.answers.told.all()
+
+
+def test_scores_without_names_are_of_numbered_classes(tmp_path):
+    logits, labels = make_samples(n_samples=30, n_classes=3)
+    lines = [{"scores": row, "label": int(label)} for row, label in zip(logits.tolist(), labels, strict=True)]
+    scores = read_scores(write(tmp_path / "scores.jsonl", lines))
+    np.testing.assert_array_equal(scores.logits, logits)
+    assert scores.classes.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(scores.labels, labels)
+
+
+def test_keys_may_be_nested_and_features_groups_and_weights_are_read(tmp_path):
+    lines, logits = lines_of(40, patient=[{"name": f"p{n // 4}"} for n in range(40)], w=[1 + n % 2 for n in range(40)])
+    for one, row in zip(lines, logits.tolist(), strict=True):
+        one["answer"] = [{"best": one.pop("scores"), "truth": one.pop("label")}]
+        one["features"] = row[:2]
+    options = ReadOptions(
+        scores_key="answer.0.best", label_column="answer.0.truth", groups="patient.name", weights="w", ignore=("none",)
+    )
+    scores = read_scores(write(tmp_path / "scores.jsonl", lines), options)
+    np.testing.assert_array_equal(scores.logits, logits)
+    np.testing.assert_array_equal(scores.features, logits[:, :2])
+    assert scores.groups.tolist() == [f"p{n // 4}" for n in range(40)]
+    assert scores.weights.tolist() == [1 + n % 2 for n in range(40)]
+
+
+def test_empty_lines_at_the_end_and_a_byte_order_mark(tmp_path):
+    lines, logits = lines_of(10)
+    scores = read_scores(write(tmp_path / "scores.jsonl", [*lines, "", "  "], encoding="utf-8-sig"))
+    np.testing.assert_array_equal(scores.logits, logits)
+
+
+def test_labels_are_matched_as_the_scores_are(tmp_path):
+    lines, _ = lines_of(20)
+    lines[3]["label"] = lines[3]["label"].upper() + " "
+    with pytest.warns(UserWarning, match="case or white space only"):
+        scores = read_scores(write(tmp_path / "scores.jsonl", lines))
+    assert set(scores.labels) <= set(NAMES)
+
+
+def test_classes_without_labels_and_ignored_ones(tmp_path):
+    lines, _ = lines_of(20)
+    for one in lines:
+        one["scores"] |= {"dog": -9.0, "other": 1.0}
+    path = write(tmp_path / "scores.jsonl", lines)
+    assert read_scores(path, ReadOptions(ignore=("other",))).classes.tolist() == [*NAMES, "dog"]
+    named = read_scores(path, ReadOptions(classes=("cat", "bee", "ant", "dog"), ignore=("Other",)))
+    assert named.classes.tolist() == ["cat", "bee", "ant", "dog"]
+
+
+def test_for_a_head_rows_are_read_some_at_a_time(tmp_path, monkeypatch):
+    lines, logits = lines_of(50)
+    path = write(tmp_path / "scores.jsonl", lines)
+    monkeypatch.setattr("aftermax._scorefiles.types.MAX_ROWS_PER_BATCH", 20)
+    with open_scores(path, ReadOptions(columns=(tuple(NAMES),), keep=("label",))) as file:
+        batches = list(file.batches)
+    assert [len(rows.logits) for rows in batches] == [20, 20, 10]
+    np.testing.assert_array_equal(np.concatenate([rows.logits for rows in batches]), logits)
+    assert batches[2].kept == {"label": [one["label"] for one in lines[40:]]}
+
+
+GOOD = '{"scores": {"ant": 0.7, "bee": 0.3}, "label": "ant"}'
+OTHER = '{"scores": {"ant": 0.2, "bee": 0.8}, "label": "bee"}'
+BAD = {
+    "empty line": (["", OTHER], "line 2 is empty: remove it"),
+    "no JSON": (["ant,bee", OTHER], "line 2 is not a JSON object"),
+    "truncated": (['{"scores": {"ant": 0.7, "be'], "line 2 is not a JSON object"),
+    "list": (["[1, 2]", OTHER], "line 2 holds no JSON object, but a list"),
+    "NaN": (
+        ['{"scores": {"ant": NaN, "bee": 0.3}, "label": "ant"}'],
+        r"line 2 is not .*NaN is no number",
+    ),
+    "NaN as text": (['{"scores": {"ant": "NaN", "bee": 1}, "label": "ant"}'], "line 2: the score of 'ant' is 'NaN'"),
+    "no scores": (['{"scores": {}, "label": "ant"}'], "line 2 has no scores: remove it"),
+    "other key": (
+        ['{"score": {"ant": 1}, "label": "ant"}'],
+        "line 2 has no key 'scores' .* but score, label",
+    ),
+    "no label": (['{"scores": {"ant": 0.7}}', OTHER], "line 2 has no label: fill it in"),
+    "unknown label": (['{"scores": {"ant": 0.7}, "label": "dog"}', OTHER], "line 2: the label 'dog' has no column"),
+    "label of another type": (['{"scores": {"ant": 0.7}, "label": 1.5}'], "line 2: the label 1.5 is neither text nor"),
+    "kinds": (['{"scores": {"ant": -0.7, "bee": -3}, "label": "ant"}', OTHER], "line 2 like log-probabilities"),
+}
+
+
+@pytest.mark.parametrize(("lines", "message"), BAD.values(), ids=BAD)
+def test_errors_say_where_and_what_to_do(tmp_path, lines, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        read_scores(write(tmp_path / "scores.jsonl", [GOOD, *lines]))
+    assert "scores.jsonl" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_other_errors(tmp_path):
+    lines, _ = lines_of(20, w=["a"] * 20, features=[[1.0]] * 19 + [[1.0, 2.0]])
+    path = write(tmp_path / "scores.jsonl", lines)
+    with pytest.raises(ValueError, match=r"line 1 has no number as 'w' for --weights, but 'a'"):
+        read_scores(path, ReadOptions(weights="w"))
+    with pytest.raises(ValueError, match=r"line 20: features must be a list of 1 numbers"):
+        read_scores(path)
+    with pytest.raises(ValueError, match=r"line 1 has no group in 'patient'"):
+        read_scores(path, ReadOptions(groups="patient", with_features=False))
+    np.savez(tmp_path / "scores.npz", logits=np.eye(3), labels=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"--scores-key is for files with a JSON object on each line"):
+        read_scores(str(tmp_path / "scores.npz"), ReadOptions(scores_key="x"))
+    (tmp_path / "scores.json").write_text("[]")
+    with pytest.raises(ValueError, match=r"put one JSON object on each line.*\.jsonl"):
+        read_scores(str(tmp_path / "scores.json"))
+    truncated = tmp_path / "cut.jsonl.gz"
+    truncated.write_bytes(gzip.compress(b"".join(f"{GOOD}\n".encode() for _ in range(1000)))[:-9])
+    with pytest.raises(ValueError, match="damaged"):
+        read_scores(str(truncated))
