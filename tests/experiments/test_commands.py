@@ -37,7 +37,7 @@ COMMANDS = [
     "few-labels",
     "layers",
 ]
-WITHOUT_DATA = ["trust", "vendor"]  # simulated, or from the registry
+WITHOUT_DATA = ["trust", "vendor", "zeroshot"]  # simulated, from the registry, or texts
 
 
 def run(*arguments, **environment):
