@@ -103,6 +103,15 @@ def test_without_npm_the_error_is_one_line_and_no_results_are_lost(tmp_path):
     assert path.read_text() == "results of an hour"
 
 
+def test_without_texts_the_error_says_where_to_get_them_and_no_results_are_lost(tmp_path):
+    path = tmp_path / "outcomes.csv"
+    path.write_text("results of an hour")
+    line = refused("zeroshot", "--again", "--text", "nowhere", "--out", tmp_path)
+    assert line.startswith("experiments: BANKING77 is not in nowhere: no file train.csv there.")
+    assert "https://github.com/PolyAI-LDN/task-specific-datasets (CC BY 4.0)" in line
+    assert path.read_text() == "results of an hour"
+
+
 def test_a_traceback_is_shown_on_request(tmp_path):
     done = run("vmnist", "--data", "nowhere", "--out", tmp_path, AFTERMAX_DEBUG="1")
     assert "Traceback" in done.stderr

@@ -1,10 +1,13 @@
 """The experiment on a zero-shot classifier: draws, lines, outcomes and the run."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from experiments.benchmark.text_trials import Embedded
-from experiments.data.banking77 import banking77_folder
+from experiments.benchmark.measure import single_threaded
+from experiments.benchmark.text_trials import Embedded, read_texts
+from experiments.data.banking77 import FILES, banking77_folder
 from experiments.runs.csv_records import read_records
 from experiments.zeroshot import measure
 from experiments.zeroshot.measure import LABELS, Outcome, Task, ZeroShotExperiment, drawn, outcome_of, tasks
@@ -16,7 +19,7 @@ CLASSES = 6
 
 @pytest.fixture(scope="module")
 def embeddings(tmp_path_factory):
-    """Made texts: embeddings around those of their classes, whose names are a little off."""
+    """Made texts: embeddings around those of their classes, whose names are off."""
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(CLASSES, 8))
 
@@ -25,7 +28,7 @@ def embeddings(tmp_path_factory):
 
     labels = [rng.integers(CLASSES, size=count) for count in (600, 300)]
     texts = [unit(centers[part] + 0.8 * rng.normal(size=(len(part), 8))) for part in labels]
-    names = unit(centers + 0.8 * rng.normal(size=centers.shape))
+    names = unit(centers + 1.5 * rng.normal(size=centers.shape))
     path = tmp_path_factory.mktemp("kept") / "text-made.npz"
     arrays = Embedded(texts[0], labels[0], texts[1], labels[1], names)
     np.savez(path, **arrays._asdict())
@@ -101,11 +104,12 @@ def test_without_labels_every_text_is_seen_and_no_label(embeddings, few):
 
 @pytest.mark.parametrize("name", ["auto", "auto_rounded", "auto_top5", "auto_features"])
 def test_autohead_promises_what_it_gains_over_what_it_is_told(embeddings, few, name):
-    draw = drawn(embeddings, Task(0, 60))
-    outcome = outcome_of(Task(0, 60), name, draw)
+    with single_threaded():  # which ignores the warning of rare classes too
+        outcome = outcome_of(Task(0, 200), name, drawn(embeddings, Task(0, 200)))
     assert outcome.expected_low <= outcome.expected_gain <= outcome.expected_high
-    assert outcome.new_low <= outcome.expected_low
-    assert outcome.chosen
+    assert outcome.new_low < outcome.expected_low
+    assert outcome.chosen != "softmax"
+    assert outcome.trust > 0
     assert outcome.gain == pytest.approx(1 - outcome.error / outcome.told_error)
     assert (outcome.told_error == outcome.zero_shot_error) or name == "auto_rounded"
 
@@ -158,3 +162,15 @@ def test_missing_texts_are_an_error_that_says_where_to_get_them(tmp_path, monkey
         banking77_folder()
     (tmp_path / "banking77" / "test.csv").touch()
     assert banking77_folder() == banking77_folder(tmp_path / "banking77") == tmp_path / "banking77"
+
+
+def test_the_texts_are_as_the_report_says():
+    try:
+        folder = banking77_folder()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    (train, intents), (test, others) = (read_texts(folder / name) for name in FILES)
+    assert (len(train), len(test)) == (10_003, 3_080)
+    assert (set(Counter(others).values()), len(set(intents))) == ({40}, 77)
+    counts = Counter(intents).values()
+    assert 5 < max(counts) / min(counts) < 6  # "some classes are five times as frequent as others"
