@@ -476,6 +476,9 @@ def zeroshot(
     kept: Annotated[
         Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the embeddings are kept.")
     ] = Path("build/money"),
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, metavar="N", help="Draws of labelled texts; the same command adds more.")
+    ] = 10,
     jobs: Jobs = 2,
     redo: Redo = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two draws with 154 and with 385 labels only.")] = False,
@@ -494,7 +497,7 @@ def zeroshot(
 
     redone, folder = _methods(redo, LINES), _folder(out, "zeroshot", quick)
     experiment = ZeroShotExperiment(embed(banking77_folder(text), kept))
-    outcomes = experiment.run(tasks(quick), folder / "outcomes.csv", again=again, redo=redone, jobs=jobs)
+    outcomes = experiment.run(tasks(draws, quick), folder / "outcomes.csv", again=again, redo=redone, jobs=jobs)
     print(report.write(outcomes, folder))
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
 

@@ -95,9 +95,9 @@ class Task(NamedTuple):
         return self
 
 
-def tasks(quick: bool = False) -> list[Task]:
+def tasks(draws: int = DRAWS, quick: bool = False) -> list[Task]:
     """Every number of labels of one draw before the next draw; quick: two draws of the two smallest."""
-    labels, draws = (QUICK_LABELS, QUICK_DRAWS) if quick else (LABELS, DRAWS)
+    labels, draws = (QUICK_LABELS, QUICK_DRAWS) if quick else (LABELS, draws)
     return [Task(draw, count) for draw in range(draws) for count in labels]
 
 

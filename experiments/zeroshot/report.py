@@ -13,7 +13,7 @@ from aftermax._utils.text import percent, signed, table
 from experiments.plotting import save
 from experiments.runs import provenance
 from experiments.zeroshot.figure import draw
-from experiments.zeroshot.measure import DRAWS, Outcome
+from experiments.zeroshot.measure import LABELS, Outcome
 from experiments.zeroshot.methods import HEADS, LINES, TOLD_LESS
 from experiments.zeroshot.results import Mean, Results, promise, standing
 
@@ -34,7 +34,7 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     for name, text in parts.items():
         write_text(out / f"{name}.md", text)
     save(draw(results), out / "error")
-    quick = "" if results.draws >= DRAWS else " --quick"
+    quick = "" if results.labels[-1] == LABELS[-1] else " --quick"
     made = provenance.sentence(out)
     text = TEMPLATE.read_text().format(quick=quick, draws=results.draws, made_by=made, **parts)
     write_text(out / "report.md", text)

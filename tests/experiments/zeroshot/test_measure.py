@@ -50,6 +50,7 @@ def test_every_number_of_labels_is_measured_in_one_draw_before_the_next():
     assert len(set(listed)) == len(listed) == 10 * len(LABELS)
     assert [task.draw for task in listed] == sorted(task.draw for task in listed)
     assert [task.labels for task in listed[:5]] == [77 * each for each in (2, 5, 10, 20, 50)]
+    assert tasks(draws=2) == listed[: 2 * len(LABELS)]
     assert tasks(quick=True) == [(0, 154), (0, 385), (1, 154), (1, 385)]
 
 
