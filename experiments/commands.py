@@ -460,6 +460,48 @@ def vendor(
     print(f"Written to {folder}: report.md with its tables, outcomes.csv, run.json")
 
 
+@app.command()
+def zeroshot(
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            "--text",
+            metavar="FOLDER",
+            help="Folder with train.csv and test.csv of BANKING77. If not given: banking77 in AFTERMAX_DATA, or in "
+            "./data.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Out = None,
+    kept: Annotated[
+        Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the embeddings are kept.")
+    ] = Path("build/money"),
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, metavar="N", help="Draws of labelled texts; the same command adds more.")
+    ] = 10,
+    jobs: Jobs = 2,
+    redo: Redo = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Two draws with 154 and with 385 labels only.")] = False,
+    again: Again = False,
+) -> None:
+    """A zero-shot classifier and a few labels.
+
+    Error against labels, after a sentence embedder and the names of 77 classes: AutoHead on scores and with embeddings,
+    SPH, a correction without labels, and peers. The embeddings are those of the money command.
+    """
+    from experiments.benchmark.text_trials import embed
+    from experiments.data.banking77 import banking77_folder
+    from experiments.zeroshot import report
+    from experiments.zeroshot.measure import ZeroShotExperiment, tasks
+    from experiments.zeroshot.methods import LINES
+
+    redone, folder = _methods(redo, LINES), _folder(out, "zeroshot", quick)
+    experiment = ZeroShotExperiment(embed(banking77_folder(text), kept))
+    outcomes = experiment.run(tasks(draws, quick), folder / "outcomes.csv", again=again, redo=redone, jobs=jobs)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
+
+
 def _load_cifar10(data: Path | None, quick: bool) -> CIFAR10 | None:
     """CIFAR-10 if it is there, or else a line that says how to get it; a quick run does without."""
     if quick:

@@ -37,7 +37,7 @@ COMMANDS = [
     "few-labels",
     "layers",
 ]
-WITHOUT_DATA = ["trust", "vendor"]  # simulated, or from the registry
+WITHOUT_DATA = ["trust", "vendor", "zeroshot"]  # simulated, from the registry, or texts
 
 
 def run(*arguments, **environment):
@@ -100,6 +100,15 @@ def test_without_npm_the_error_is_one_line_and_no_results_are_lost(tmp_path):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "install npm" in done.stderr
+    assert path.read_text() == "results of an hour"
+
+
+def test_without_texts_the_error_says_where_to_get_them_and_no_results_are_lost(tmp_path):
+    path = tmp_path / "outcomes.csv"
+    path.write_text("results of an hour")
+    line = refused("zeroshot", "--again", "--text", "nowhere", "--out", tmp_path)
+    assert line.startswith("experiments: BANKING77 is not in nowhere: no file train.csv there.")
+    assert "https://github.com/PolyAI-LDN/task-specific-datasets (CC BY 4.0)" in line
     assert path.read_text() == "results of an hour"
 
 
