@@ -1,1 +1,1 @@
-"""Fitted heads in PyTorch, Keras and ONNX. Each module needs the extra of the same name and is imported on use."""
+"""Fitted heads in PyTorch, Hugging Face, Keras and ONNX. Each module needs the extra of its name; imported on use."""

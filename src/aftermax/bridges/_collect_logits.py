@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from torch.utils.data import Dataset, IterableDataset
 from aftermax._utils.progress import Progress
 from aftermax._utils.validation import as_logits
 from aftermax.bridges._torch_layer_features import LayersFeatures
+from aftermax.bridges._torch_run import in_eval_mode, run
 
 LABEL_KEYS = ("labels", "label")  # of a batch that is a dictionary
 
@@ -47,9 +47,10 @@ def collect_logits(
         models of Hugging Face do. A binary model may return one logit for each sample, of shape (n_samples,) or
         (n_samples, 1): the log-odds of the second class. It is collected as one column.
     loader : iterable of batches
-        A DataLoader, or any iterable. A batch is ``(inputs, labels)``, inputs alone, or a dictionary, which is passed
-        to the model without its ``"labels"`` or ``"label"``. Inputs that are a list or a dictionary are passed as
-        several arguments. The loader may shuffle: labels come from the same batch as the inputs.
+        A DataLoader, or any iterable. A batch is ``(inputs, labels)``, inputs alone, or a dictionary (as of Hugging
+        Face's collators), which is passed to the model by name, without its ``"labels"`` or ``"label"``. Inputs that
+        are a list or a dictionary are passed as several arguments. The loader may shuffle: labels come from the same
+        batch as the inputs.
     layer : str or list of str, default=None
         Also collect features from the layer of this name, as in ``model.named_modules()``, flattened to shape
         (n_samples, n_features). For the layer that returns the logits, the features are its *input*: to get the last
@@ -90,16 +91,16 @@ def collect_logits(
     features: list[NDArray[Any]] = []
     with (
         LayersFeatures(model, layer) as layers,
-        _in_eval_mode(model),
+        in_eval_mode(model),
         torch.inference_mode(),
         Progress("Running the model", _length(loader), progress) as bar,
     ):
         for number, batch in enumerate(loader):
             inputs, batch_labels = _inputs_and_labels(batch, number)
             moved = _moved(inputs, target)
-            batch_logits = _logits_in(_run(model, moved), moved)
-            logits.append(_as_array(batch_logits))
-            of_layers = [_as_array(values) for values in layers.of_last_batch(batch_logits)]
+            batch_logits = _logits_in(run(model, moved, number), moved)
+            logits.append(as_array(batch_logits))
+            of_layers = [as_array(values) for values in layers.of_last_batch(batch_logits)]
             features += [np.hstack(of_layers)] if of_layers else []
             labels += [] if batch_labels is None else [_as_labels(batch_labels, len(batch_logits), number)]
             if labels and len(labels) != len(logits):
@@ -107,12 +108,12 @@ def collect_logits(
             bar.step()
     if not logits:
         raise ValueError("The loader has no batches: pass one with samples. (A generator can be used only once.)")
-    all_logits = _concatenated(logits, "logits")
+    all_logits = concatenated(logits, "logits")
     as_logits(all_logits, strict=False)  # warns of probabilities; one logit stays one column
     return Collected(
         all_logits,
         np.concatenate(labels) if labels else None,
-        _concatenated(features, "features") if features else None,
+        concatenated(features, "features") if features else None,
     )
 
 
@@ -129,29 +130,10 @@ def _check_arguments(model: object, loader: object) -> None:
 # ---- the model -------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _in_eval_mode(model: nn.Module) -> Iterator[None]:
-    """Put every module in eval mode, and afterwards back in the mode that it was in."""
-    modes = [(module, module.training) for module in model.modules()]
-    try:
-        for module, _ in modes:
-            module.training = False
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
-
-
 def _device_of(model: nn.Module) -> torch.device | None:
     for values in (*model.parameters(), *model.buffers()):
         return values.device
     return None
-
-
-def _run(model: nn.Module, inputs: Any) -> Any:
-    if isinstance(inputs, dict):
-        return model(*inputs.values()) if len(inputs) == 1 else model(**inputs)
-    return model(*inputs) if isinstance(inputs, list) else model(inputs)
 
 
 def _logits_in(output: Any, inputs: Any) -> Tensor:
@@ -159,8 +141,11 @@ def _logits_in(output: Any, inputs: Any) -> Tensor:
     has_key = isinstance(output, Mapping) and "logits" in output
     logits = output["logits"] if has_key else getattr(output, "logits", output)
     if not isinstance(logits, Tensor):
+        hint = " For a model of Hugging Face, set model.config.return_dict = True." if isinstance(logits, tuple) else ""
+        holds = f" with {', '.join(map(repr, logits))}, but no logits" if isinstance(logits, Mapping) else ""
         raise TypeError(
-            f"The model returned a {type(logits).__name__}: wrap it in a module that returns its logits as a tensor."
+            f"The model returned a {type(logits).__name__}{holds}: wrap it in a module that returns its logits as a "
+            f"tensor.{hint}"
         )
     if logits.ndim == 1 and len(logits) == _n_samples(inputs):
         return logits.unsqueeze(1)  # one logit for each sample, of a binary model
@@ -233,13 +218,13 @@ def _as_labels(labels: Any, n_samples: int, number: int) -> NDArray[Any]:
     return values
 
 
-def _as_array(values: Tensor) -> NDArray[Any]:
+def as_array(values: Tensor) -> NDArray[Any]:
     """A copy as an array: float64 stays float64, any other type becomes float32."""
     converted = values if values.dtype == torch.float64 else values.float()
     return converted.cpu().numpy().copy()
 
 
-def _concatenated(batches: list[NDArray[Any]], name: str) -> NDArray[Any]:
+def concatenated(batches: list[NDArray[Any]], name: str) -> NDArray[Any]:
     """The samples of all batches in one array."""
     for number, values in enumerate(batches):
         if values.shape[1] != batches[0].shape[1]:

@@ -72,6 +72,7 @@ class _LayerFeatures:
         self.returns_logits: bool | None = None  # decided on the first batch
 
     def __enter__(self) -> Self:
+        self.calls = []  # an error may have left some
         self.handle = self.layer.register_forward_hook(self._record, with_kwargs=True)
         return self
 
@@ -110,7 +111,7 @@ def _are_equal(output: Tensor, logits: Tensor) -> bool:
     """Whether a layer's output is the logits; of one logit for each sample, with or without its axis."""
     if logits.shape[1] == 1 and output.ndim == 1:
         output = output.unsqueeze(1)
-    return output.shape == logits.shape and bool((output == logits).all())
+    return output.shape == logits.shape and bool((output.to(logits.device) == logits).all())
 
 
 def _clone(value: Any) -> Any:
