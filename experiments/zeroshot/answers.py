@@ -1,7 +1,7 @@
 """What a service tells of its scores, as logits: all of them, the best few classes only, or rounded probabilities.
 
-A class that is not told, or whose probability is rounded to 0, has no logarithm. It gets a floor, the same for all
-samples: below the least probability among the labelled samples.
+Answers become logits as users' answers do, by :func:`aftermax.scores_from_top_k`; new answers are read as the labelled
+ones were.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from aftermax import scores_from_top_k
+
 Floats = NDArray[np.float64]
 
 TOLD = 5  # classes
 DIGITS = 2  # of a probability
-BELOW = 1.0  # how far the floor is below the least logarithm
 
 
 class Told(Protocol):
-    """From the service's own logits to what is told: the labelled samples first, whose floor all others share."""
+    """From the service's own logits to what is told: the labelled samples first, as which all others are read."""
 
     def __call__(self, labelled: Floats, *others: Floats) -> list[Floats]: ...
 
@@ -31,13 +32,13 @@ def all_logits(labelled: Floats, *others: Floats) -> list[Floats]:
 
 
 def top_k_logits(labelled: Floats, *others: Floats, k: int = TOLD) -> list[Floats]:
-    """The logarithms of the probabilities of each sample's ``k`` best classes; the floor for all others."""
-    return _with_floor(*(_best(softmax(logits, axis=1), k) for logits in (labelled, *others)))
+    """The logarithms of the probabilities of each sample's ``k`` best classes; the others share what is left."""
+    return _read(*(_best(softmax(logits, axis=1), k) for logits in (labelled, *others)))
 
 
 def rounded_logits(labelled: Floats, *others: Floats, digits: int = DIGITS) -> list[Floats]:
-    """The logarithms of the rounded probabilities; the floor where they are 0."""
-    return _with_floor(*(np.round(softmax(logits, axis=1), digits) for logits in (labelled, *others)))
+    """The logarithms of the rounded probabilities; the classes with 0 share what is left."""
+    return _read(*(np.round(softmax(logits, axis=1), digits) for logits in (labelled, *others)))
 
 
 def _best(probabilities: Floats, k: int) -> Floats:
@@ -48,7 +49,11 @@ def _best(probabilities: Floats, k: int) -> Floats:
     return told
 
 
-def _with_floor(labelled: Floats, *others: Floats) -> list[Floats]:
-    """Logarithms of probabilities. None is below the floor, so that no class is told and yet behind one that is not."""
-    floor = np.log(labelled[labelled > 0].min()) - BELOW
-    return [np.log(np.maximum(part, np.exp(floor))) for part in (labelled, *others)]
+def _read(labelled: Floats, *others: Floats) -> list[Floats]:
+    """Probabilities, of which those above 0 are told, as logits."""
+    scores = scores_from_top_k(_answers(labelled), range(labelled.shape[1]), kind="probabilities")
+    return [scores.values, *(scores_from_top_k(_answers(part), like=scores).values for part in others)]
+
+
+def _answers(probabilities: Floats) -> list[dict[int, float]]:
+    return [{int(column): row[column] for column in np.flatnonzero(row)} for row in probabilities]

@@ -27,7 +27,7 @@ from experiments.benchmark.text_trials import SLOPE, text_samples
 from experiments.networks.samples import Samples
 from experiments.runs.provenance import digest
 from experiments.runs.runner import Experiment
-from experiments.zeroshot.answers import BELOW, DIGITS, TOLD
+from experiments.zeroshot.answers import DIGITS, TOLD
 from experiments.zeroshot.methods import LINES, Line, shared_with_the_benchmark
 
 LABELS = (154, 385, 770, 1_540, 3_850)  # 2, 5, 10, 20 and 50 for each of 77 classes, in the mean
@@ -152,7 +152,7 @@ class ZeroShotExperiment(Experiment[Task, Outcome]):
             "methods": list(self.methods),
             "labels": list(LABELS),
             "slope": SLOPE,
-            "told": {"classes": TOLD, "digits": DIGITS, "floor_below_least": BELOW},
+            "told": {"classes": TOLD, "digits": DIGITS},
             "samples": digest(*(np.asarray(array).tobytes() for part in parts for array in part)),
         }
 

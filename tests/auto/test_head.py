@@ -245,7 +245,7 @@ def test_copies_of_samples_prove_nothing():
 def test_few_samples_are_enough_to_keep_softmax(n_samples, n_classes):
     logits, _ = honest(n_samples=n_samples, n_classes=n_classes)
     labels = np.arange(n_samples) % 2
-    head = AutoHead(cv=2, classes=np.arange(n_classes)).fit(logits, labels)
+    head = AutoHead(cv=2, keep_unlabelled=True, classes=np.arange(n_classes)).fit(logits, labels)
     probabilities = head.predict_proba(logits)
     assert np.isfinite(probabilities).all()
     np.testing.assert_array_equal(probabilities.argmax(axis=1), head.predict(logits))

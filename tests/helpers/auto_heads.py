@@ -8,8 +8,8 @@ CROSS_FIT = "aftermax.auto._selection.cross_fit"  # to be patched with without_c
 def without_corrections(cross_fit):
     """Cross-fitting whose candidates all predict as softmax does, so that SPH is the only one left."""
 
-    def only_softmax(*args):
-        cross_fitted = cross_fit(*args)
+    def only_softmax(*args, **options):
+        cross_fitted = cross_fit(*args, **options)
         return cross_fitted._replace(candidates=dict.fromkeys(cross_fitted.candidates, cross_fitted.softmax))
 
     return only_softmax

@@ -115,6 +115,7 @@ def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassi
         return SPHClassifierCV(class_weight=weight, random_state=head.seed, n_jobs=jobs)
     return AutoHead(
         only_proven=head.only_proven,
+        keep_unlabelled=head.keep_unlabelled,
         budget=head.budget.value,
         class_weight=weight,
         class_prior=None if head.class_prior is None else numbers_by_class("--class-prior", head.class_prior, classes),

@@ -96,6 +96,13 @@ class HeadOptions:
         bool,
         typer.Option("--only-proven", help="Keep softmax unless fewer errors are proven, as --head sph always does."),
     ] = False
+    keep_unlabelled: Annotated[
+        bool,
+        typer.Option(
+            "--keep-unlabelled",
+            help="Classes without a labelled sample keep the chance that softmax gives them (AutoHead only).",
+        ),
+    ] = False
     budget: Annotated[Budget, typer.Option("--budget", help="How much time the kernels of AutoHead may take.")] = (
         Budget.standard
     )

@@ -16,6 +16,7 @@ from aftermax._residual.linear import LinearCorrection, out_of_fold_linear
 from aftermax._residual.projection import CLIP_DEPTH, Projection, project_features, project_logits, scale_logits
 from aftermax._residual.samples import TINY, Samples
 from aftermax._residual.stacking import Stacking, fit_stacking
+from aftermax._residual.unlabelled import biases_that_keep_shares, missing_share, unlabelled_classes
 from aftermax._utils.multinomial import Scores
 
 LOGITS_TO_STACK_ON, SAMPLES_TO_STACK_ON = 1_000_000, 5_000  # whichever are more samples
@@ -48,11 +49,14 @@ class StackedCorrections:
         return {name: float(self.stacking.weights[[one == name for one in names]].sum()) for name in names}
 
 
-def fit_corrections(samples: Samples, salt: int, capacity: Capacity = STANDARD) -> dict[str, StackedCorrections]:
+def fit_corrections(
+    samples: Samples, salt: int, capacity: Capacity = STANDARD, *, keep_unlabelled: bool = False
+) -> dict[str, StackedCorrections]:
     """A stacking without corrections ("biases"), with linear maps only, and with all of them ("combination"), by name.
 
     With features there is also a combination without them. The corrections are the same in all stackings; one that
-    leaves some out gives them no weight. ``salt`` determines the centers of the kernels.
+    leaves some out gives them no weight. ``salt`` determines the centers of the kernels. Classes without samples
+    have a bias only; see :mod:`aftermax._residual.unlabelled`.
     """
     scale, logits = scale_logits(samples.logits)
     most = max(SAMPLES_TO_STACK_ON, LOGITS_TO_STACK_ON // logits.shape[1])
@@ -69,9 +73,10 @@ def fit_corrections(samples: Samples, salt: int, capacity: Capacity = STANDARD) 
         for name, correction, scores in _fit_each(source, projected, centers[-1], samples, logits, stacked_on):
             corrections.append(NamedCorrection(name, source, correction))
             base_scores.append(scores)
+    most_missing = np.inf if keep_unlabelled else missing_share(samples)
     return {
         name: StackedCorrections(
-            scale, projections, centers, corrections, _stack(base_scores, used, samples, stacked_on)
+            scale, projections, centers, corrections, _stack(base_scores, used, samples, stacked_on, most_missing)
         )
         for name, used in _used_by_tier(corrections).items()
     }
@@ -105,20 +110,29 @@ def _fit_each(
     )
     found.append(("gaussian" + suffix, gaussian, scores[stacked_on]))
     linear, scores = out_of_fold_linear(projected, samples, logits)
+    missing = unlabelled_classes(samples)
+    linear.coefficients[:, missing] = scores[:, missing] = 0.0
     found.append(("linear" + suffix, linear, scores[stacked_on]))
     kernels = fit_kernels(projected, centers, FIRST_CENTERS[source], samples, logits, stacked_on)
     return found + [("kernel" + suffix, kernel, scores) for kernel, scores in kernels]
 
 
-def _stack(base_scores: list[Scores], used: list[bool], samples: Samples, stacked_on: slice) -> Stacking:
+def _stack(
+    base_scores: list[Scores], used: list[bool], samples: Samples, stacked_on: slice, most_missing: float
+) -> Stacking:
     """The stacking of the logits and the corrections that are ``used``; the others get weight 0."""
+    codes, sample_weight = samples.codes[stacked_on], samples.weights[stacked_on]
     kept = np.flatnonzero([True, *used])
-    found, _ = fit_stacking(
-        [base_scores[index] for index in kept], samples.codes[stacked_on], samples.weights[stacked_on]
-    )
+    found, _ = fit_stacking([base_scores[index] for index in kept], codes, sample_weight)
     weights = np.zeros(len(base_scores))
     weights[kept] = found.weights
-    return Stacking(weights, found.biases)
+    stacking = Stacking(weights, found.biases)
+    missing = unlabelled_classes(samples)
+    if len(missing):
+        alone, _ = fit_stacking(base_scores[:1], codes, sample_weight, biases=False)
+        scores = stacking.scores(base_scores), alone.scores(base_scores[:1])
+        stacking.biases[missing] += biases_that_keep_shares(*scores, missing, sample_weight, most_missing)
+    return stacking
 
 
 def fit_softmax_temperature(samples: Samples) -> float:

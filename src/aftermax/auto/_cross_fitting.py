@@ -68,6 +68,8 @@ def cross_fit(
     rng: np.random.Generator,
     n_jobs: int,
     progress: bool | None,
+    *,
+    keep_unlabelled: bool = False,
 ) -> CrossFitted:
     """Fit all candidates on the first part of each split, and on all samples; they predict the second parts.
 
@@ -80,9 +82,9 @@ def cross_fit(
     def fit_on(number: int) -> tuple[_Fitted, list[tuple[NDArray[np.intp], CandidateKey, Scores]]]:
         with one_thread():
             if number == len(splits):
-                return _fit(samples, salts[number], capacity), []
+                return _fit(samples, salts[number], capacity, keep_unlabelled), []
             train, test = splits[number]
-            fitted = _fit(samples.take(train), salts[number], capacity)
+            fitted = _fit(samples.take(train), salts[number], capacity, keep_unlabelled)
             return fitted, list(_predict(samples, test, fitted))
 
     workers = n_jobs if len(samples.codes) <= MANY_SAMPLES else 1
@@ -103,8 +105,8 @@ def cross_fit(
     )
 
 
-def _fit(samples: Samples, salt: int, capacity: Capacity) -> _Fitted:
-    stacked = fit_corrections(samples, salt, capacity)
+def _fit(samples: Samples, salt: int, capacity: Capacity, keep_unlabelled: bool) -> _Fitted:
+    stacked = fit_corrections(samples, salt, capacity, keep_unlabelled=keep_unlabelled)
     heads = {name: compact(one) for name, one in stacked.items()}
     return _Fitted(fit_softmax_temperature(samples), heads, stacked["combination"].weights_by_name())
 

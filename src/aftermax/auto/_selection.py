@@ -68,12 +68,13 @@ def select(
     capacity: Capacity,
     alpha: float,
     only_proven: bool,
+    keep_unlabelled: bool,
     rng: np.random.Generator,
     n_jobs: int,
     progress: bool | None,
 ) -> Selection:
     """Judge every candidate out-of-fold, and choose how much of which correction to trust."""
-    crossed = cross_fit(samples, splits, capacity, rng, n_jobs, progress)
+    crossed = cross_fit(samples, splits, capacity, rng, n_jobs, progress, keep_unlabelled=keep_unlabelled)
     evaluation = Evaluation(samples.codes, samples.weights, groups, crossed.held_out)
     found = dict(crossed.candidates)
     sph = _try_sph(samples, groups, classes, rng, n_jobs) if crossed.held_out.all() else None

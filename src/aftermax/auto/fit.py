@@ -21,6 +21,7 @@ def fit(
     class_weight: Literal["balanced"] | dict[Any, float] | None = None,
     class_prior: dict[Any, float] | ArrayLike | None = None,
     only_proven: bool = False,
+    keep_unlabelled: bool = False,
     budget: Literal["fast", "standard", "thorough"] = "standard",
     random_state: int | np.random.RandomState | None = 0,
 ) -> AutoHead:
@@ -49,6 +50,9 @@ def fit(
         The true share of each class where the head will be used, if the labelled samples have other ones.
     only_proven : bool, default=False
         Whether softmax is kept unless fewer errors are proven.
+    keep_unlabelled : bool, default=False
+        Whether classes without a labelled sample keep the chance that softmax gives them; see
+        :class:`~aftermax.AutoHead`.
     budget : {"fast", "standard", "thorough"}, default="standard"
         How much time the kernels may take; see :class:`~aftermax.AutoHead`.
     random_state : int, RandomState instance or None, default=0
@@ -74,6 +78,7 @@ def fit(
         class_weight=class_weight,
         class_prior=class_prior,
         only_proven=only_proven,
+        keep_unlabelled=keep_unlabelled,
         budget=budget,
         random_state=random_state,
     )

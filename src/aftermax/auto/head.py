@@ -23,6 +23,7 @@ from aftermax._utils.splits import check_cv_parameter, given_splits, random_spli
 from aftermax._utils.threads import one_blas_thread
 from aftermax._utils.validation import as_features, check_choice, check_number
 from aftermax.auto._selection import Selection, default_folds, default_repeats, select
+from aftermax.auto._unlabelled import warn_of_unlabelled
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
 MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
@@ -60,6 +61,10 @@ class AutoHead(HeadEstimator):
     class_prior : dict or array-like of shape (K,), default=None
         The true share of each class where the head will be used, if the labelled samples have other ones, as when half
         of them were chosen to be positive. Samples are weighted so that the classes have these shares.
+    keep_unlabelled : bool, default=False
+        Whether classes without a labelled sample keep the chance that softmax gives them. If False, they keep it as far
+        as they may be missing by chance (by Good and Turing's estimate); classes that softmax often predicts, but no
+        sample has, are taken for absent. Pass True if they occur among new samples and nobody has labelled them yet.
     budget : {"fast", "standard", "thorough"}, default="standard"
         How much time the kernels may take: at most 300, 1,200 or 2,400 centers for each (with fewer than 20 classes, at
         most 600 of the logits in "standard"). How many they get within that is decided by their log loss.
@@ -152,6 +157,7 @@ class AutoHead(HeadEstimator):
         only_proven: bool = False,
         class_weight: Literal["balanced"] | dict[Any, float] | None = None,
         class_prior: dict[Any, float] | ArrayLike | None = None,
+        keep_unlabelled: bool = False,
         budget: Literal["fast", "standard", "thorough"] = "standard",
         classes: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = 0,
@@ -163,6 +169,7 @@ class AutoHead(HeadEstimator):
         self.only_proven = only_proven
         self.class_weight = class_weight
         self.class_prior = class_prior
+        self.keep_unlabelled = keep_unlabelled
         self.budget = budget
         self.classes = classes
         self.random_state = random_state
@@ -218,6 +225,7 @@ class AutoHead(HeadEstimator):
                 capacity=BUDGETS[self.budget],
                 alpha=self.alpha,
                 only_proven=self.only_proven,
+                keep_unlabelled=self.keep_unlabelled,
                 rng=rng,
                 n_jobs=effective_n_jobs(self.n_jobs),
                 progress=self.progress,
@@ -227,6 +235,8 @@ class AutoHead(HeadEstimator):
         self.class_shares_ = np.bincount(codes, weights, minlength=len(self.classes_)) / weights.sum()
         if self.chosen_ != "softmax":
             warn_if_rare(codes[weights > 0], self.classes_)
+            if not self.keep_unlabelled:
+                warn_of_unlabelled(logits[fitted_on].argmax(axis=1), selection.out_of_fold, codes, self.classes_)
         return self
 
     def _splits(

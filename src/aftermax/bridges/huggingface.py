@@ -18,8 +18,8 @@ try:
 except ImportError as error:
     raise ImportError("Heads in pipelines need transformers and torch: pip install 'aftermax[huggingface]'") from error
 
-from aftermax._utils.labels import listed
 from aftermax._utils.progress import Progress
+from aftermax._utils.text import listed
 from aftermax._utils.validation import as_logits
 from aftermax.bridges._collect_logits import as_array, concatenated
 from aftermax.bridges._formula import Formula, formula_of

@@ -18,7 +18,7 @@ from aftermax.report._text import definition_list
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
 KNOWN_PARAMETERS = {  # of the heads of aftermax; parameters of other heads may hold anything, also paths
-    "AutoHead": ("cv", "alpha", "only_proven", "budget"),
+    "AutoHead": ("cv", "alpha", "only_proven", "keep_unlabelled", "budget"),
     "SPHClassifierCV": ("cv", "n_repeats", "alpha"),
     "SPHClassifier": ("certainty", "center", "min_separation", "weight_power", "veto_distance", "veto_count"),
 }
