@@ -70,7 +70,7 @@ def naive_scores(stacked, inputs):
             case GaussianCorrection():
                 base_scores.append(correction.scores(projected))
             case LinearCorrection():
-                base_scores.append(projected @ correction.coefficients + correction.intercepts)
+                base_scores.append(projected @ correction.coefficients)
             case KernelCorrection(level, coefficients, intercepts):
                 kernel = rbf_kernel(projected, stacked.centers[source][: len(coefficients)], level)
                 base_scores.append(kernel @ coefficients + intercepts)

@@ -19,7 +19,7 @@ from aftermax._heads.formula import ArrayOperations, Constants, Plan
 from aftermax._heads.protocol import Inputs, InputShape, State
 from aftermax._residual import formula, state
 from aftermax._residual.fitting import StackedCorrections
-from aftermax._residual.gaussian import GaussianCorrection
+from aftermax._residual.kernel_ridge import KernelCorrection
 from aftermax._residual.terms import InputTerms, compact_terms
 from aftermax._utils.multinomial import Scores
 from aftermax._utils.softmax import settle_argmax, softmax
@@ -132,7 +132,7 @@ def compact(stacked: StackedCorrections) -> ResidualHead:
     weights = stacked.stacking.weights
     biases = stacked.stacking.biases.copy()
     for (_, _, correction), weight in zip(stacked.corrections, weights[1:], strict=True):
-        if not isinstance(correction, GaussianCorrection):
+        if isinstance(correction, KernelCorrection):
             biases += weight * correction.intercepts
     found = (compact_terms(stacked, source) for source in range(len(stacked.projections)))
     terms = tuple(one for one in found if one is not None)

@@ -19,10 +19,9 @@ MAX_SAMPLES = 10_000
 
 
 class LinearCorrection(NamedTuple):
-    """z @ coefficients + intercepts: log-odds by logistic regression."""
+    """z @ coefficients: log-odds by logistic regression. The biases are those of the stacking."""
 
     coefficients: NDArray[np.float64]  # (d, K)
-    intercepts: NDArray[np.float64]  # (K,)
 
 
 def out_of_fold_linear(
@@ -48,7 +47,7 @@ def out_of_fold_linear(
             coefficients, out_of_fold, least = regressions.coefficients, scores, loss
     everywhere = projected @ coefficients
     everywhere[some] = out_of_fold
-    return LinearCorrection(coefficients, np.zeros(logits.shape[1])), everywhere
+    return LinearCorrection(coefficients), everywhere
 
 
 class _Regressions:
