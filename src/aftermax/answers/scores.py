@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax.answers.kinds import LOG_PROBABILITIES, LOGITS
+
 OFTEN = 0.05  # the share of samples whose true class is not among the answers, from which it is warned of
 
 
@@ -64,9 +66,10 @@ class TopKScores:
     def summary(self) -> str:
         """What the answers hold, and how it is used."""
         n_samples, n_classes = self.shape
-        named = f"{self.told.sum(axis=1).mean():.3g} of {n_classes} classes" if not self.told.all() else "all classes"
-        used = "taken as they are" if self.format.kind in ("logits", "log-probabilities") else "taken as logarithms"
-        return f"{n_samples:,} answers with {self.format.kind} of {named} in the mean, {used}."
+        mean = self.told.sum(axis=1).mean()
+        named = f"all {n_classes} classes" if self.told.all() else f"{mean:.3g} of {n_classes} classes in the mean"
+        used = "taken as they are" if self.format.kind in (LOGITS, LOG_PROBABILITIES) else "taken as logarithms"
+        return f"{n_samples:,} answers with {self.format.kind} of {named}, {used}."
 
     def __repr__(self) -> str:
         return f"<TopKScores: {self.summary}>"

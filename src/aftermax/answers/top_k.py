@@ -54,9 +54,9 @@ def scores_from_top_k(
     >>> import aftermax
     >>> answers = [
     ...     [{"label": "cat", "score": 0.9}, {"label": "dog", "score": 0.06}],
-    ...     [{"label": "Dog", "score": 0.5}, {"label": "eel", "score": 0.4}],
+    ...     [{"label": "dog", "score": 0.5}, {"label": "eel", "score": 0.4}],
     ... ]
-    >>> scores = aftermax.scores_from_top_k(answers, classes=["cat", "dog", "eel"])  # warns of "Dog"
+    >>> scores = aftermax.scores_from_top_k(answers, classes=["cat", "dog", "eel"])
     >>> scores
     <TopKScores: 2 answers with probabilities of 2 of 3 classes in the mean, taken as logarithms.>
     >>> import numpy as np

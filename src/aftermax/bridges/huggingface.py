@@ -216,8 +216,8 @@ def _labels_of(pipeline: Any) -> NDArray[Any] | None:
 def _instead(pipeline: Any) -> str:
     if type(pipeline).__name__.startswith("ZeroShot"):
         return (
-            "its classes are those of each call. Choose candidate_labels once, and fit a head on the logarithm of the "
-            "scores, with one column for each of them, as for a vendor's API in docs/your-model.md."
+            "its classes are those of each call. Choose candidate_labels once, and fit a head on "
+            "aftermax.scores_from_top_k(answers), where answers is what the pipeline returns for a list of texts."
         )
     if isinstance(pipeline, nn.Module):
         return (
