@@ -57,7 +57,8 @@ class Columns:
         column = self._same.get(same_name(label))
         if column is None and times:
             self._unknown[label] += times
-        elif column is not None and str(label) != str(self._classes[column]):
+        # Most tokens of language models begin with a blank: that is not worth a word.
+        elif column is not None and str(label).strip() != str(self._classes[column]).strip():
             self._respelt[label] = self._classes[column]
         return column
 
