@@ -105,6 +105,11 @@ def test_classes_are_those_that_are_named_as_they_are_spelt_most_often():
     assert aftermax.scores_from_top_k([{10: 0.5, 9: 0.5}]).columns == [9, 10]
 
 
+def test_classes_are_named_without_the_blank_of_tokens():
+    scores = aftermax.scores_from_top_k([{" dog": -0.5, " cat": -1.5}, {" dog": -0.1, "\n": -3.0}])
+    assert scores.columns == ["\n", "cat", "dog"]
+
+
 def test_unknown_labels_are_named_and_left_out():
     with pytest.warns(UserWarning, match=r"2 scores are of labels that are no class and are left out: '\\n', 'The'"):
         scores = aftermax.scores_from_top_k([{"cat": -1.0, "\n": -3.0}, {"dog": -2.0, "The": -0.4}], ["cat", "dog"])
