@@ -116,3 +116,34 @@ def test_without_classes_every_token_is_one_but_labels_are_still_found(folder):
     done = run_here("fit", "answers.jsonl", *KEY, "-o", "tokens.npz", cwd=folder, check=True)
     assert "No sample has the label '<|end|>', 'The'" in done.stderr
     assert set(CLASSES) < set(aftermax.load(folder / "tokens.npz").classes_.tolist())
+
+
+def test_the_label_of_a_sentence_is_at_a_later_position(tmp_path):
+    """In "The topic is sports", the label is the fourth token."""
+    said = [
+        {"token": word, "logprob": 0.0, "top_logprobs": [{"token": word, "logprob": 0.0}]}
+        for word in ("The", " topic", " is")
+    ]
+    lines = []
+    for number in range(40):
+        best, other = ("sports", "travel") if number % 2 else ("travel", "sports")
+        top = [{"token": f" {best}", "logprob": -0.2}, {"token": f" {other}", "logprob": -1.8 - number / 40}]
+        content = [*said, {**top[0], "top_logprobs": top}]
+        lines.append({"choices": [{"logprobs": {"content": content}}], "label": best if number % 10 else other})
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    key = ("--scores-key", "choices.0.logprobs.content.3.top_logprobs")
+    done = run_here("audit", "answers.jsonl", *key, "--json", cwd=tmp_path, check=True)
+    assert json.loads(done.stdout)["rows"] == 40
+
+
+def test_a_first_token_that_several_labels_share_is_no_class():
+    answers = [{" ne": -0.1, " positive": -2.5}, {" positive": -0.3, " ne": -1.5, " neutral": -4.0}]
+    with pytest.warns(UserWarning, match="2 scores are of labels that are no class and are left out: ' ne'"):
+        aftermax.scores_from_top_k(answers, classes=["negative", "neutral", "positive"])
+
+
+def test_letters_and_numbers_as_labels():
+    letters = aftermax.scores_from_top_k([{" B": -0.1, "A": -2.5}, {"C": -0.4, " A": -1.5}], classes=["A", "B", "C"])
+    assert letters.values.argmax(axis=1).tolist() == [1, 2]
+    numbers = aftermax.scores_from_top_k([{" 2": -0.1, "1": -2.5}, {"3": -0.4, " 1": -1.5}], classes=[1, 2, 3])
+    np.testing.assert_array_equal(numbers.values, letters.values)

@@ -47,11 +47,11 @@ def prompt_of(text, listed=(), asked="Topic"):
     return f"{listing}Text: {text}\n{asked}:"
 
 
-def _training_pair(random):
-    """A prompt and its answer."""
+def _training_pair(random, listed):
+    """A prompt and its answer; with ``listed``, always a prompt that lists the topics."""
     topic = random.choice(NAMES, p=SHARES)
     text = make_text(topic, random)
-    form = random.random()
+    form = 0.3 if listed else random.random()
     if form < 0.25:
         return prompt_of(text, asked="Section"), " " + SECTIONS[NAMES.index(topic)]
     if form < 0.5:
@@ -76,12 +76,12 @@ one_thread = threadpool_limits.wrap(limits=1)
 
 
 @one_thread
-def make_language_model(n_texts=240, n_epochs=25):
-    random = np.random.default_rng(0)
-    pairs = [_training_pair(random) for _ in range(n_texts)]
+def make_language_model(n_texts=240, n_epochs=25, listed=False, seed=0):
+    random = np.random.default_rng(seed)
+    pairs = [_training_pair(random, listed) for _ in range(n_texts)]
     every_word = " ".join([COMMON, *TOPICS.values()])
     tokenizer = _make_tokenizer([*(prompt + answer for prompt, answer in pairs), " " + every_word, every_word])
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     sizes = {"n_embd": 48, "n_layer": 2, "n_head": 2, "n_positions": 64}
     ends = {"bos_token_id": tokenizer.eos_token_id, "eos_token_id": tokenizer.eos_token_id}
     model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ends))
@@ -113,3 +113,20 @@ def next_token_log_probabilities(language_model, prompt):
     """The log-probability of every token after the prompt."""
     ids = language_model.tokenizer(prompt, return_tensors="pt").input_ids
     return language_model.model(ids).logits[0, -1].log_softmax(dim=0)
+
+
+@one_thread
+@torch.no_grad()
+def label_log_probabilities(language_model, prompt, labels, end=""):
+    """The log-probability of each label after the prompt, summed over its tokens, and how many tokens it has.
+
+    One forward pass for all labels: each token is predicted from the prompt and the label's tokens before it.
+    """
+    model, tokenizer = language_model
+    start = tokenizer(prompt).input_ids
+    rest = [tokenizer(f" {label}{end}", add_special_tokens=False).input_ids for label in labels]
+    ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(start + tokens) for tokens in rest], batch_first=True)
+    log_probabilities = model(ids).logits[:, len(start) - 1 : -1].log_softmax(dim=-1)
+    each = log_probabilities.gather(2, ids[:, len(start) :, None])[:, :, 0]
+    lengths = torch.tensor([len(tokens) for tokens in rest])
+    return each.where(torch.arange(each.shape[1]) < lengths[:, None], 0.0).sum(dim=1).numpy(), lengths.numpy()

@@ -147,4 +147,4 @@ def _most_untold(
     np.minimum.at(least, rows, logits)
     with np.errstate(divide="ignore"):
         shares = np.log(np.maximum(rest, 0.0) / np.maximum(1, untold))
-    return np.minimum(shares, least)[:, None]
+    return np.asarray(np.minimum(shares, least)[:, None])
