@@ -93,6 +93,11 @@ def test_labels_are_matched_without_case_and_white_space_and_the_warning_says_so
     np.testing.assert_allclose(np.exp(scores.values[0, 0]), np.exp(-1.0) + np.exp(-2.0))  # said twice: added
 
 
+def test_a_blank_before_a_label_is_not_worth_a_warning():
+    scores = aftermax.scores_from_top_k([{" cat": -1.0, "dog ": -0.8}], CLASSES)  # warnings are errors
+    np.testing.assert_array_equal(scores.told, [[True, True, False]])
+
+
 def test_classes_are_those_that_are_named_as_they_are_spelt_most_often():
     with pytest.warns(UserWarning, match="'DOG' as 'dog'"):
         scores = aftermax.scores_from_top_k([{"dog": 0.5, "cat": 0.5}, {"dog": 0.9}, {"DOG": 0.8}])
@@ -100,10 +105,35 @@ def test_classes_are_those_that_are_named_as_they_are_spelt_most_often():
     assert aftermax.scores_from_top_k([{10: 0.5, 9: 0.5}]).columns == [9, 10]
 
 
+def test_classes_are_named_without_the_blank_of_tokens():
+    scores = aftermax.scores_from_top_k([{" dog": -0.5, " cat": -1.5}, {" dog": -0.1, "\n": -3.0}])
+    assert scores.columns == ["\n", "cat", "dog"]
+
+
 def test_unknown_labels_are_named_and_left_out():
     with pytest.warns(UserWarning, match=r"2 scores are of labels that are no class and are left out: '\\n', 'The'"):
         scores = aftermax.scores_from_top_k([{"cat": -1.0, "\n": -3.0}, {"dog": -2.0, "The": -0.4}], ["cat", "dog"])
     assert scores.shape == (2, 2)
+
+
+def test_an_untold_class_has_no_more_than_any_token_that_is_told():
+    answers = [{"cat": np.log(0.6), "The": np.log(0.3), "\n": np.log(0.002)}, {"The": np.log(0.9), "A": np.log(0.01)}]
+    with pytest.warns(UserWarning, match="4 scores are of labels that are no class"):
+        scores = aftermax.scores_from_top_k([*answers, {"cat": np.log(0.001), "dog": np.log(0.9)}], CLASSES)
+    np.testing.assert_allclose(np.exp(scores.values[:2]), [[0.6, 0.002, 0.002], [0.01, 0.01, 0.01]])
+
+
+def test_the_rest_is_what_no_label_takes():
+    with pytest.warns(UserWarning, match="no class"):
+        scores = aftermax.scores_from_top_k([{"cat": 0.5, "The": 0.4}, {"eel": 0.01}], CLASSES)
+    np.testing.assert_allclose(np.exp(scores.values[0]), [0.5, 0.05, 0.05])
+
+
+@pytest.mark.parametrize("never", [-9999.0, -3.4e38, -np.inf])
+def test_a_log_probability_that_stands_for_never_is_not_told(never):
+    scores = aftermax.scores_from_top_k([{"cat": -0.1, "dog": -2.4, "eel": never}, {"cat": -3.0, "dog": -0.1}], CLASSES)
+    np.testing.assert_array_equal(scores.told, [[True, True, False], [True, True, False]])
+    assert scores.values[0, 2] == scores.format.floor == -4.0
 
 
 def test_new_answers_are_read_as_those_that_the_head_was_fitted_on(tmp_path):

@@ -17,6 +17,8 @@ PROBABILITIES, PERCENTAGES, LOG_PROBABILITIES, LOGITS = KINDS = (
 ROUNDING = 1e-6
 # By how much the probabilities of an answer may exceed 1 in all, and what each of its labels may add by rounding.
 EXCESS, EXCESS_OF_EACH = 0.01, 0.005
+# Log-probabilities below it stand for a probability of 0: -9999 in chat completions, the least float of other servers.
+NEVER = -700.0
 
 
 def tell_kind(rows: NDArray[np.int64], scores: NDArray[np.float64], place: Callable[[int], str]) -> str:
@@ -80,7 +82,9 @@ def _mixed(kinds: dict[str, NDArray[np.bool_]], place: Callable[[int], str]) -> 
 
 def logarithms(scores: NDArray[np.float64], kind: str, place: Callable[[int], str]) -> NDArray[np.float64]:
     """Scores as logits: the logarithms of probabilities, minus infinity for 0; any others as they are."""
-    if kind not in (PROBABILITIES, PERCENTAGES):
+    if kind == LOG_PROBABILITIES:
+        return np.where(scores < NEVER, -np.inf, scores)
+    if kind == LOGITS:
         return scores
     shares = scores / (100.0 if kind == PERCENTAGES else 1.0)
     outside = (shares < 0) | (shares > 1 + 1e-3)

@@ -18,15 +18,18 @@ def same_name(label: Any) -> str:
 def classes_of(labels: Mapping[Any, int]) -> list[Any]:
     """The classes that labels name, sorted; of several spellings, the most frequent one. ``labels`` has their counts.
 
+    A class is named without the blank that tokens of language models begin with: the true labels have none.
+
     Examples
     --------
     >>> from aftermax.answers.names import classes_of
-    >>> classes_of({"dog": 5, "Cat": 7, " cat": 2})
+    >>> classes_of({" dog": 5, "Cat": 7, " cat": 2})
     ['Cat', 'dog']
     """
     spellings: dict[str, Counter[Any]] = {}
     for label, times in labels.items():
-        spellings.setdefault(same_name(label), Counter())[label] += times
+        name = (label.strip() or label) if isinstance(label, str) else label
+        spellings.setdefault(same_name(label), Counter())[name] += times
     chosen = [_most_frequent(counts) for counts in spellings.values()]
     integers = all(isinstance(label, int) for label in chosen)
     return sorted(chosen) if integers else sorted(map(str, chosen))
@@ -57,7 +60,8 @@ class Columns:
         column = self._same.get(same_name(label))
         if column is None and times:
             self._unknown[label] += times
-        elif column is not None and str(label) != str(self._classes[column]):
+        # Most tokens of language models begin with a blank: that is not worth a word.
+        elif column is not None and str(label).strip() != str(self._classes[column]).strip():
             self._respelt[label] = self._classes[column]
         return column
 

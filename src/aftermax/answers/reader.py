@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -80,7 +79,9 @@ class AnswerReader:
         columns = self._columns_of(labels)[labels]
         known = columns >= 0
         shape = (n_samples, len(self._classes or ()))
-        return self._filled(_summed(rows[known], columns[known], logits[known], shape, kind), kind)
+        values = _summed(rows[known], columns[known], logits[known], shape, kind)
+        untold = np.full((n_samples, 1), -np.inf) if kind == LOGITS else _most_untold(rows, logits, values)
+        return self._filled(values, untold, kind)
 
     def _columns_of(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The column of each label that was seen, -1 if it has none."""
@@ -94,8 +95,8 @@ class AnswerReader:
         found = [self._columns.find(label, count) if label in wanted else None for label, count in times.items()]
         return np.array([-1 if column is None else column for column in found], dtype=np.int64)
 
-    def _filled(self, values: NDArray[np.float64], kind: str) -> TopKScores:
-        """Scores for the classes that the answers do not name."""
+    def _filled(self, values: NDArray[np.float64], untold: NDArray[np.float64], kind: str) -> TopKScores:
+        """The scores with ``untold``, or the floor, for the classes that the answers do not name."""
         told = np.isfinite(values)
         if not told.any():
             raise ValueError(
@@ -107,15 +108,8 @@ class AnswerReader:
             # Logits have a scale of their own; probabilities' logarithms have not.
             margin = MARGIN if kind != LOGITS else max(float(seen.std()), 1e-3)
             self._format = AnswerFormat(kind, float(seen.min()) - margin)
-        floor = self._format.floor
-        least = np.where(told, values, np.inf).min(axis=1, keepdims=True)
-        others = np.full((len(values), 1), floor)
-        if kind != LOGITS:
-            rest = 1.0 - np.exp(np.where(told, values, -np.inf)).sum(axis=1, keepdims=True)
-            shared = rest / np.maximum(1, np.count_nonzero(~told, axis=1, keepdims=True))
-            others = np.log(np.maximum(shared, math.exp(max(floor, -700.0))))
-        filled = np.where(told, values, np.minimum(others, least))
-        return TopKScores(np.maximum(filled, floor), np.array(self._classes), told, self._format)
+        filled = np.maximum(np.where(told, values, untold), self._format.floor)
+        return TopKScores(filled, np.array(self._classes), told, self._format)
 
     def warn(self, where: str, stacklevel: int = 3) -> None:
         """Warn of labels that were spelt otherwise, and of unknown ones, in all that was read so far."""
@@ -137,3 +131,21 @@ def _summed(
     else:
         np.logaddexp.at(values, (rows, columns), logits)
     return values
+
+
+def _most_untold(
+    rows: NDArray[np.int64], logits: NDArray[np.float64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The log-probability of each class that an answer does not name: an equal share of the rest, if it may be so much.
+
+    An answer names its best labels, so no other has more than the least of them. Labels that are no class, such as the
+    other tokens of a language model, take their part as well.
+    """
+    untold = np.count_nonzero(~np.isfinite(values), axis=1)
+    rest = 1.0 - np.bincount(rows, np.exp(logits), minlength=len(values))
+    least = np.full(len(values), np.inf)
+    possible = np.isfinite(logits)  # a probability of 0 may be one that was rounded
+    np.minimum.at(least, rows[possible], logits[possible])
+    with np.errstate(divide="ignore"):
+        shares = np.log(np.maximum(rest, 0.0) / np.maximum(1, untold))
+    return np.asarray(np.minimum(shares, least)[:, None])

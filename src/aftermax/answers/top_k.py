@@ -24,9 +24,9 @@ def scores_from_top_k(
 
     Whether the scores are probabilities, percentages or log-probabilities is told from all answers together, and said
     in the result; anything else is taken as it is. Probabilities and percentages become logarithms. The classes that an
-    answer does not name share the rest of its probability, but have no more than the least that it names, and no less
-    than a floor below the least score of all. If an answer names a class twice, as a language model does with "cat" and
-    " cat", the probabilities are added.
+    answer does not name share the rest of its probability, but have no more than the least that it gives to any label,
+    and no less than a floor below the least score of all. If an answer names a class twice, as a language
+    model does with "cat" and " cat", the probabilities are added.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def scores_from_top_k(
         (``top_logprobs``: ``{"token": ..., "logprob": ...}``) and most cloud services return them.
     classes : array-like of shape (n_classes,), default=None
         All classes, in the order of the columns. If None, all labels that the answers name, sorted. Labels that differ
-        from a class in case or white space only are taken for it, with a warning; scores of other labels are left out,
-        with a warning that names them.
+        from a class in case or white space only are taken for it, with a warning if it is more than a blank before or
+        after; scores of other labels are left out, with a warning that names them.
     like : fitted head or TopKScores, default=None
         Read the answers as those that the head was fitted on were read: the same classes, kind and floor. Always pass
         it for new answers.
@@ -54,7 +54,7 @@ def scores_from_top_k(
     >>> import aftermax
     >>> answers = [
     ...     [{"label": "cat", "score": 0.9}, {"label": "dog", "score": 0.06}],
-    ...     [{"label": "dog", "score": 0.5}, {"label": "eel", "score": 0.4}],
+    ...     [{"label": " dog", "score": 0.5}, {"label": "eel", "score": 0.4}],
     ... ]
     >>> scores = aftermax.scores_from_top_k(answers, classes=["cat", "dog", "eel"])
     >>> scores
