@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from aftermax._utils.files import write_text
 from aftermax._utils.text import percent, table
 from experiments.prompts.embeddings import PROMPTS
-from experiments.prompts.measure import HEADS, ZERO_SHOT, Outcome
+from experiments.prompts.measure import ZERO_SHOT, Outcome
 from experiments.prompts.ways import BASE, WAYS
 from experiments.runs import provenance
 
@@ -47,7 +47,8 @@ def report(outcomes: Sequence[Outcome], made_by: str) -> str:
 
 def cases_of(outcomes: Sequence[Outcome]) -> list[Case]:
     """The heads that were measured: each with its number of labels, without and with embeddings."""
-    return [head for head in HEADS if any((one.labels, one.embeddings) == head for one in outcomes)]
+    heads = {(one.labels, one.embeddings) for one in outcomes if one.labels}
+    return sorted(heads, key=lambda head: head[::-1])
 
 
 def of(outcomes: Sequence[Outcome], way: str, case: Case) -> list[Outcome]:
@@ -120,18 +121,20 @@ def _head_line(outcomes: Sequence[Outcome], case: Case) -> str:
 
 
 def _scale_line(outcomes: Sequence[Outcome]) -> str:
-    """The range of the errors over scales, beside what other folds alone change."""
+    """The errors with every scale, beside what other folds alone change."""
+    cases = cases_of(outcomes)
+    means = [np.mean([mean_error(outcomes, name, case) for case in cases]) for name in (*SCALES, "other_folds")]
     scales, folds = (
-        [_largest_difference(outcomes, names, case) for case in cases_of(outcomes)]
+        100 * max(_largest_difference(outcomes, names, case) for case in cases)
         for names in (SCALES, (BASE, "other_folds"))
     )
     losses = [of(outcomes, name, ZERO_SHOT[1:])[0].log_loss for name in SCALES]
     after = [np.mean([one.log_loss for one in outcomes if one.way == name and one.labels]) for name in SCALES]
     return (
-        f"- **Scale** does not matter to AutoHead: with scales of 20, 1 and 100, its errors differ by at most "
-        f"{100 * max(scales):.1f} points in a draw; with the same scale and other folds (`random_state=1`), by at most "
-        f"{100 * max(folds):.1f}. Without labels, it matters to the probabilities: the log loss of softmax is "
-        f"{_numbers(losses)}; after AutoHead, it is {_numbers(after)} in the mean."
+        f"- **Scales** of 20, 1 and 100: the mean error of AutoHead is {_numbers(100 * mean for mean in means[:3])} %; "
+        f"with 20 and other folds (`random_state=1`), it is {100 * means[3]:.2f} %. In a single draw, scales differ by "
+        f"at most {scales:.1f} points, and folds by at most {folds:.1f}. The log loss of softmax without labels is "
+        f"{_numbers(losses)}; that of AutoHead, {_numbers(after)} in the mean."
     )
 
 
@@ -140,7 +143,7 @@ def _largest_difference(outcomes: Sequence[Outcome], names: Sequence[str], case:
     return float(np.ptp(errors, axis=0).max())
 
 
-def _numbers(values: Sequence[float | np.floating]) -> str:
+def _numbers(values: Iterable[float | np.floating]) -> str:
     *some, last = (f"{value:.2f}" for value in values)
     return f"{', '.join(some)} and {last}"
 
