@@ -13,7 +13,7 @@ SCORES ?=
 TEXT ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor trust zeroshot few-labels layers docs clean
+.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor trust zeroshot prompts few-labels layers docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -67,8 +67,8 @@ money: .venv/dev.installed
 vendor trust: .venv/dev.installed
 	$(BIN)/python -m experiments $@
 
-zeroshot: .venv/dev.installed
-	$(BIN)/python -m experiments zeroshot $(if $(TEXT),--text "$(TEXT)")
+zeroshot prompts: .venv/dev.installed
+	$(BIN)/python -m experiments $@ $(if $(TEXT),--text "$(TEXT)")
 
 few-labels: .venv/dev.installed
 	$(BIN)/python -m experiments few-labels $(MNIST) $(if $(SCORES),--scores "$(SCORES)")

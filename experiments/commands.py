@@ -87,6 +87,16 @@ Redo = Annotated[
         "--redo", metavar="METHOD", help="A method to measure again, with the code as it is now.", show_default=False
     ),
 ]
+Banking77 = Annotated[
+    Path | None,
+    typer.Option(
+        "--text",
+        metavar="FOLDER",
+        help="Folder with train.csv and test.csv of BANKING77. If not given: banking77 in AFTERMAX_DATA, or in ./data.",
+        show_default=False,
+    ),
+]
+Embeddings = Annotated[Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the embeddings are kept.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Number of processes, each on one core.")]
 RecipeName = Annotated[
     str,
@@ -462,20 +472,9 @@ def vendor(
 
 @app.command()
 def zeroshot(
-    text: Annotated[
-        Path | None,
-        typer.Option(
-            "--text",
-            metavar="FOLDER",
-            help="Folder with train.csv and test.csv of BANKING77. If not given: banking77 in AFTERMAX_DATA, or in "
-            "./data.",
-            show_default=False,
-        ),
-    ] = None,
+    text: Banking77 = None,
     out: Out = None,
-    kept: Annotated[
-        Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the embeddings are kept.")
-    ] = Path("build/money"),
+    kept: Embeddings = Path("build/money"),
     draws: Annotated[
         int, typer.Option("--draws", min=1, metavar="N", help="Draws of labelled texts; the same command adds more.")
     ] = 10,
@@ -500,6 +499,36 @@ def zeroshot(
     outcomes = experiment.run(tasks(draws, quick), folder / "outcomes.csv", again=again, redo=redone, jobs=jobs)
     print(report.write(outcomes, folder))
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
+
+
+@app.command()
+def prompts(
+    text: Banking77 = None,
+    out: Out = None,
+    kept: Embeddings = Path("build/money"),
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, metavar="N", help="Draws of labelled texts; the same command adds more.")
+    ] = 3,
+    jobs: Jobs = 2,
+    quick: Annotated[bool, typer.Option("--quick", help="Zero-shot, and one draw with 154 labels only.")] = False,
+    again: Again = False,
+) -> None:
+    """From class names to logits.
+
+    Names and prompts, means and largest scores, lengths and scales: zero-shot, and with AutoHead on a few labels. The
+    embeddings of the texts are those of the money command.
+    """
+    from experiments.benchmark.text_trials import embed
+    from experiments.data.banking77 import banking77_folder
+    from experiments.prompts import report
+    from experiments.prompts.embeddings import embed_prompts
+    from experiments.prompts.measure import PromptsExperiment, tasks
+
+    texts, folder = banking77_folder(text), _folder(out, "prompts", quick)
+    experiment = PromptsExperiment(embed(texts, kept), embed_prompts(texts, kept))
+    outcomes = experiment.run(tasks(draws, quick), folder / "outcomes.csv", again=again, jobs=jobs)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its table, outcomes.csv, run.json")
 
 
 def _load_cifar10(data: Path | None, quick: bool) -> CIFAR10 | None:

@@ -37,7 +37,7 @@ COMMANDS = [
     "few-labels",
     "layers",
 ]
-WITHOUT_DATA = ["trust", "vendor", "zeroshot"]  # simulated, from the registry, or texts
+WITHOUT_DATA = ["trust", "vendor", "zeroshot", "prompts"]  # simulated, from the registry, or texts
 
 
 def run(*arguments, **environment):
@@ -103,10 +103,11 @@ def test_without_npm_the_error_is_one_line_and_no_results_are_lost(tmp_path):
     assert path.read_text() == "results of an hour"
 
 
-def test_without_texts_the_error_says_where_to_get_them_and_no_results_are_lost(tmp_path):
+@pytest.mark.parametrize("command", ["zeroshot", "prompts"])
+def test_without_texts_the_error_says_where_to_get_them_and_no_results_are_lost(command, tmp_path):
     path = tmp_path / "outcomes.csv"
     path.write_text("results of an hour")
-    line = refused("zeroshot", "--again", "--text", "nowhere", "--out", tmp_path)
+    line = refused(command, "--again", "--text", "nowhere", "--out", tmp_path)
     assert line.startswith("experiments: BANKING77 is not in nowhere: no file train.csv there.")
     assert "https://github.com/PolyAI-LDN/task-specific-datasets (CC BY 4.0)" in line
     assert path.read_text() == "results of an hour"
