@@ -1,5 +1,6 @@
 """Answers of services, in every form, as logits."""
 
+from decimal import Decimal
 from types import SimpleNamespace
 
 import numpy as np
@@ -81,10 +82,69 @@ def test_rounded_probabilities_may_sum_to_more_than_one():
     assert aftermax.scores_from_top_k([rounded, {"best": 0.99, "class 3": 0.0}]).format.kind == "probabilities"
 
 
-def test_a_probability_of_zero_is_not_told():
+def test_a_probability_of_zero_was_rounded():
     scores = aftermax.scores_from_top_k([{"cat": 1.0, "dog": 0.0}, {"cat": 0.5, "dog": 0.5}])
-    np.testing.assert_array_equal(scores.told, [[True, False], [True, True]])
+    assert scores.told.all()
     assert scores.values[0, 1] == scores.format.floor == np.log(0.5) - 1
+    scores = aftermax.scores_from_top_k([{"cat": 0.4, "dog": 0.0, "eel": 0.0}, {"cat": 0.29, "dog": 0.7, "eel": 0.01}])
+    assert np.exp(scores.values[0]).tolist() == pytest.approx([0.4, 0.01, 0.01])  # no more than the least of all
+
+
+def test_the_named_class_is_above_all_that_are_not_named():
+    few = aftermax.scores_from_top_k([{name: 0.05} for name in "abcdefgh"] + [{"a": 0.3}])
+    assert [few.columns[j] for j in few.values.argmax(axis=1)] == [*"abcdefgh", "a"]
+    sure = aftermax.scores_from_top_k([{name: 0.9} for name in "abcdef"])
+    new = aftermax.scores_from_top_k([{name: 0.1} for name in "abcdef"], like=sure)  # below the floor
+    assert [new.columns[j] for j in new.values.argmax(axis=1)] == [*"abcdef"]
+
+
+def test_keys_that_are_numbers_as_text_are_the_labels_that_are_numbers():
+    answers = [{"1": 0.6, "2": 0.3, "10": 0.1}, {"2": 0.7, "1": 0.2, "10": 0.1}, {"10": 0.9, "1": 0.05, "2": 0.05}]
+    scores = aftermax.scores_from_top_k(answers * 20)
+    head = aftermax.SPHClassifier().fit(scores, [1, 2, 10] * 20)
+    assert head.classes_.tolist() == [1, 10, 2]
+    assert head.predict(aftermax.scores_from_top_k(answers, like=head)).tolist() == [1, 2, 10]
+
+
+@pytest.mark.parametrize(
+    ("fitted", "new", "message"),
+    [
+        ([{"a": 90.0, "b": 9.0}, {"b": 60.0}], [{"a": 0.9}, {"b": 0.5, "a": 0.4}], "look like probabilities"),
+        ([{"a": -0.1, "b": -3.0}, {"b": -0.2}], [{"a": 0.9}, {"b": 0.5}], "look like probabilities"),
+        ([{"a": -0.1, "b": -3.0}, {"b": -0.2}], [{"a": -0.9}, {"b": 50.0}], "answer 1: 50 is not possible among log-"),
+        ([{"a": 0.9, "b": 0.1}], [{"a": 90.0, "b": 9.0}], "look like percentages"),
+    ],
+)
+def test_new_answers_of_another_kind_are_refused(fitted, new, message):
+    scores = aftermax.scores_from_top_k(fitted)
+    with pytest.raises(ValueError, match=message):
+        aftermax.scores_from_top_k(new, like=scores)
+
+
+def test_logits_that_look_like_probabilities_are_warned_of():
+    scores = aftermax.scores_from_top_k([{"a": 3.0, "b": -2.0}, {"a": -1.0, "b": 4.0}])
+    with pytest.warns(UserWarning, match="look like probabilities, but the head was fitted on logits"):
+        aftermax.scores_from_top_k([{"a": 0.9, "b": 0.1}] * 10, like=scores)
+
+
+def test_numbers_of_any_library_are_taken():
+    pandas, torch = pytest.importorskip("pandas"), pytest.importorskip("torch")
+    scores = aftermax.scores_from_top_k(
+        [
+            pandas.Series({"cat": 0.7, "dog": 0.3}),
+            {"cat": Decimal("0.6"), "dog": np.float32(0.4)},
+            {"cat": torch.tensor(0.5), "dog": np.array(0.5)},
+            {"labels": ("dog", "cat"), "scores": np.array([0.8, 0.2])},
+            [{"tagName": "cat", "probability": 1}],
+            {"cat": 1, "dog": 0},
+        ]
+    )
+    np.testing.assert_allclose(np.exp(scores.values[:4, 0]), [0.7, 0.6, 0.5, 0.2], rtol=1e-6)
+
+
+def test_classes_may_be_called_as_keys_are():
+    scores = aftermax.scores_from_top_k([{"name": 0.9, "value": 0.1}, {"name": 0.2, "value": 0.8}])
+    assert scores.columns == ["name", "value"]
 
 
 def test_labels_are_matched_without_case_and_white_space_and_the_warning_says_so():
@@ -120,7 +180,7 @@ def test_an_untold_class_has_no_more_than_any_token_that_is_told():
     answers = [{"cat": np.log(0.6), "The": np.log(0.3), "\n": np.log(0.002)}, {"The": np.log(0.9), "A": np.log(0.01)}]
     with pytest.warns(UserWarning, match="4 scores are of labels that are no class"):
         scores = aftermax.scores_from_top_k([*answers, {"cat": np.log(0.001), "dog": np.log(0.9)}], CLASSES)
-    np.testing.assert_allclose(np.exp(scores.values[:2]), [[0.6, 0.002, 0.002], [0.01, 0.01, 0.01]])
+    np.testing.assert_allclose(np.exp(scores.values[:2]), [[0.6, 0.002, 0.002], [0.01, 0.01, 0.01]], rtol=0.02)
 
 
 def test_the_rest_is_what_no_label_takes():
@@ -130,9 +190,8 @@ def test_the_rest_is_what_no_label_takes():
 
 
 @pytest.mark.parametrize("never", [-9999.0, -3.4e38, -np.inf])
-def test_a_log_probability_that_stands_for_never_is_not_told(never):
+def test_a_log_probability_that_stands_for_never_has_no_influence_on_the_floor(never):
     scores = aftermax.scores_from_top_k([{"cat": -0.1, "dog": -2.4, "eel": never}, {"cat": -3.0, "dog": -0.1}], CLASSES)
-    np.testing.assert_array_equal(scores.told, [[True, True, False], [True, True, False]])
     assert scores.values[0, 2] == scores.format.floor == -4.0
 
 
@@ -188,6 +247,8 @@ BAD = {
     "kinds": ([{"cat": 0.9}, {"cat": 0.8}, {"cat": -0.1, "dog": -3.0}], "but answer 2 like log-probabilities"),
     "percent": ([{"cat": 90, "dog": 10}, {"cat": 0.9, "dog": 0.1}, {"cat": 60}], "but answer 1 like probabilities"),
     "zeros": ([{"cat": 0, "dog": 0}], "No answer names a class .* with a score above 0"),
+    "positive logits": ([{"cat": 5.2, "dog": 3.1}, {"cat": 1.2, "dog": 4.0}], "may be percentages or logits"),
+    "too large": ([{"cat": 10**400, "dog": 1}], "the score of 'cat' is 1000"),
     "one zero": ([{"cat": 0}, {"dog": 0}], "All scores are 0"),
 }
 
@@ -213,5 +274,7 @@ def test_bad_arguments():
         aftermax.scores_from_top_k(answers, classes=["dog", "cat"], like=scores)
     with pytest.raises(ValueError, match="leave kind out"):
         aftermax.scores_from_top_k(answers, kind="logits", like=scores)
-    with pytest.raises(ValueError, match=r"answer 0: 50 is not possible among probabilities"):
+    with pytest.raises(
+        ValueError, match=r"answer 0: the scores look like percentages, but the head"
+    ):
         aftermax.scores_from_top_k([{"cat": 50, "dog": 50}], like=scores)

@@ -96,9 +96,13 @@ def test_bad_lines_are_one_line_on_standard_error(folder):
     (folder / "bad.jsonl").write_text('{"scores": {"digit 1": 0.5}}\n\n{"scores": {"digit 1": 0.5}}\n')
     assert "bad.jsonl, line 2 is empty: remove it" in refused("predict", "head.npz", "bad.jsonl", cwd=folder)
     (folder / "kinds.jsonl").write_text('{"scores": {"digit 1": -0.5}}\n')
-    assert "line 1: -0.5 is not possible among percentages" in refused("predict", "head.npz", "kinds.jsonl", cwd=folder)
+    assert "line 1: the scores look like log-probabilities" in refused("predict", "head.npz", "kinds.jsonl", cwd=folder)
     (folder / "nobody.jsonl").write_text('{"scores": {"cow": 50}}\n')
     assert "No answer names a class" in refused("predict", "head.npz", "nobody.jsonl", cwd=folder)
+    log = refused("predict", "head.npz", "new.jsonl", "--scores-key", "response.Labels", "--log", cwd=folder)
+    assert "--log is for probabilities, but the head was fitted on percentages" in log
+    keep = refused("predict", "head.npz", "new.jsonl", "--scores-key", "response.Labels", "--keep", "nope", cwd=folder)
+    assert "line 1 has no key 'nope' for --keep" in keep
     csv = folder / "scores.csv"
     csv.write_text("a,b,label\n1,2,a\n2,1,b\n")
     assert "--scores-kind is for files with a JSON" in refused("audit", csv, "--scores-kind", "logits", cwd=folder)

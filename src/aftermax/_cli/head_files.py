@@ -48,5 +48,7 @@ def options_for_head(
 ) -> ReadOptions:
     """Read a score file as the one that the head was fitted on: the same kind of scores, and the same columns."""
     answers = head.answer_format_
+    if options.log and answers is not None and answers.kind != "probabilities":
+        raise ValueError(f"--log is for probabilities, but the head was fitted on {answers.kind}: leave --log out.")
     log = options.log or fitted_on.probabilities or (answers is not None and answers.kind == "probabilities")
     return replace(options, log=log, columns=(fitted_on.columns,), answers=answers)

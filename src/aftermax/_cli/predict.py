@@ -26,7 +26,7 @@ def predict(
     out: Annotated[
         Path,
         typer.Option(
-            "-o", "--out", metavar="FILE", help=".csv, .csv.gz, .parquet, .npz or .npy; - is standard output."
+            "-o", "--out", metavar="FILE", help=".csv, .csv.gz, .parquet, .jsonl, .npz or .npy; - is standard output."
         ),
     ] = STANDARD_OUTPUT,
     probabilities: Annotated[

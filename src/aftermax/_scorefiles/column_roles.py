@@ -7,9 +7,9 @@ import warnings
 from collections import Counter
 from typing import NamedTuple
 
-from aftermax._scorefiles.labels import INTEGER
 from aftermax._scorefiles.messages import join_names
 from aftermax._scorefiles.types import ONE_SCORE, ReadOptions
+from aftermax._utils.text import INTEGER
 
 LABEL_COLUMNS = ("label", "labels")
 FEATURE_PREFIX = "feature_"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from aftermax._scorefiles.csv_parquet import GZIP_ERRORS
 from aftermax._scorefiles.messages import check_finite, damaged_file, join_names
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile, rows_per_batch
+from aftermax._utils.softmax import MIN_PROBABILITY
 from aftermax.answers.kinds import LOGITS, PROBABILITIES
 from aftermax.answers.names import Columns
 from aftermax.answers.reader import AnswerReader
@@ -19,6 +20,7 @@ from aftermax.answers.reader import AnswerReader
 SCORES_KEY = "scores"
 LABEL_KEYS = ("label", "labels")
 FEATURES_KEY = "features"
+MAX_WEIGHT = 1e300
 MAX_SHOWN = 80  # characters of a line in a message
 
 
@@ -108,7 +110,7 @@ def find(found: Any, key: str) -> Any:
     for part in key.split("."):
         if isinstance(found, dict):
             found = found.get(part)
-        elif isinstance(found, list) and part.isdigit() and int(part) < len(found):
+        elif isinstance(found, list) and part.isascii() and part.isdecimal() and int(part) < len(found):
             found = found[int(part)]
         else:
             return None
@@ -128,6 +130,8 @@ class _Reader:
         if len(classes) == 1:
             raise ValueError(f"{name} holds scores by class, but this head takes one score, {classes[0]}: write CSV.")
         kind = options.scores_kind or (PROBABILITIES if options.log and options.answers is None else None)
+        if options.log and kind not in (None, PROBABILITIES):
+            raise ValueError(f"--log says that the scores are probabilities, --scores-kind {kind}: leave one out.")
         # A head that was fitted on a table knows nothing of answers: it needs all scores, as they are in the table.
         self.complete = bool(options.columns) and options.answers is None
         kind = kind or (LOGITS if self.complete else None)
@@ -152,7 +156,7 @@ class _Reader:
                 samples = []
         if samples:
             yield self._rows(samples)
-        self.answers.warn(self.name, stacklevel=4)
+        self.answers.end(self.name, stacklevel=4)
 
     def _scores(self, found: dict[str, Any], place: str) -> Any:
         key = self.options.scores_key or SCORES_KEY
@@ -161,7 +165,9 @@ class _Reader:
             advice = "name it with --scores-key, such as --scores-key choices.0.logprobs.content.0.top_logprobs"
             raise ValueError(f"{place} has no key {key!r} with scores, but {join_names(list(found))}: {advice}.")
         if scores and _are_numbers(scores):
-            return dict(enumerate(scores))  # without names: the classes are numbered
+            scores = dict(enumerate(scores))  # without names: the classes are numbered
+        if self.complete and self.options.log and isinstance(scores, dict):  # as in a table
+            return {name: score or MIN_PROBABILITY for name, score in scores.items()}
         return scores
 
     def _sample(self, found: dict[str, Any], place: str) -> _Sample:
@@ -170,11 +176,15 @@ class _Reader:
         label = next((value for key in keys if (value := find(found, key)) is not None), None)
         if label is not None and (isinstance(label, bool | float) or not isinstance(label, str | int)):
             raise ValueError(f"{place}: the label {label!r} is neither text nor an integer: correct it.")
-        group, weight = (None if key is None else find(found, key) for key in (options.groups, options.weights))
-        if options.weights is not None and (isinstance(weight, bool) or not isinstance(weight, int | float)):
+        group = None if options.groups is None else find(found, options.groups)
+        weight: Any = None if options.weights is None else find(found, options.weights)
+        if options.weights is not None and not (_are_numbers([weight]) and weight <= MAX_WEIGHT):
             raise ValueError(f"{place} has no number as {options.weights!r} for --weights, but {weight!r}: correct it.")
         features = find(found, FEATURES_KEY) if options.with_features else None
         kept = [find(found, key) for key in options.keep]
+        if self._n_read == 0 and None in kept:
+            missing = options.keep[kept.index(None)]
+            raise ValueError(f"{place} has no key {missing!r} for --keep: it has {join_names(list(found))}.")
         return _Sample(label, group, weight, features, kept)
 
     def _rows(self, samples: list[_Sample]) -> Rows:
@@ -228,7 +238,7 @@ class _Reader:
 
 
 def _are_numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, int | float) for value in values)
+    return isinstance(values, list) and all(type(value) in (int, float) for value in values)
 
 
 def _texts(values: list[Any]) -> NDArray[Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # as Python writes them
+from aftermax._utils.text import INTEGER
 
 
 def are_integers(texts: Iterable[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -136,7 +137,7 @@ def open_scores(path: str, options: ReadOptions) -> Iterator[ScoreFile]:
     with open_source(path) as source, _open_format(source, own) as file:
         batches = _with_separate_files(file, options)
         log = options.log and source.format not in JSON_LINES  # which are read as what they are
-        yield replace(file, batches=_logarithms(batches, file) if log else batches)
+        yield replace(file, batches=_logarithms(batches, file, options) if log else batches)
 
 
 @contextmanager
@@ -157,7 +158,7 @@ def _open_format(source: Source, options: ReadOptions) -> Iterator[ScoreFile]:
     elif suffix == ".parquet":
         with seekable(file) as table:
             yield open_parquet(table, name, options)
-    elif suffix in (".csv.gz", ".jsonl.gz"):
+    elif suffix.endswith(".gz"):
         opened = open_csv if suffix == ".csv.gz" else open_json_lines
         with gzip.open(file) as text:
             yield opened(cast(IO[bytes], text), name, options, *size_and_position(file))
@@ -167,8 +168,9 @@ def _open_format(source: Source, options: ReadOptions) -> Iterator[ScoreFile]:
         yield open_csv(file, name, options, *size_and_position(file))
 
 
-def _logarithms(batches: Iterator[Rows], file: ScoreFile) -> Iterator[Rows]:
+def _logarithms(batches: Iterator[Rows], file: ScoreFile, options: ReadOptions) -> Iterator[Rows]:
     """The same rows with the logarithms of probabilities as logits; of one column, the log-odds."""
+    least = MIN_PROBABILITY if options.answers is None else math.exp(options.answers.floor)
     first = 0
     for rows in batches:
         _check_probabilities(rows.logits, file, first)
@@ -176,7 +178,7 @@ def _logarithms(batches: Iterator[Rows], file: ScoreFile) -> Iterator[Rows]:
         if rows.logits.shape[1] == 1:
             logits = log_odds(rows.logits)
         else:
-            logits = np.log(np.clip(rows.logits.astype(np.float64), MIN_PROBABILITY, None))
+            logits = np.log(np.clip(rows.logits.astype(np.float64), least, None))
         yield rows._replace(logits=logits)
 
 

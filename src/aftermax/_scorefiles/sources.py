@@ -15,7 +15,7 @@ from typing import IO, NamedTuple, cast
 from aftermax._utils.files import existing_file
 
 STANDARD_INPUT = "-"
-JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson")
+JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 FORMATS = (".npz", ".npy", ".csv", ".csv.gz", ".parquet", *JSON_LINES)
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 FIRST_BYTES = {b"PK\x03\x04": ".npz", b"\x93NUM": ".npy", b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl"}
@@ -34,7 +34,9 @@ def open_source(path: str) -> Iterator[Source]:
     """Open a file, whose format is in its name, or standard input, whose format is in its first bytes."""
     if path == STANDARD_INPUT:
         file = cast(io.BufferedReader, sys.stdin.buffer)
-        start = file.peek(4)[:4]
+        start = file.peek(4)[:64]
+        text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+        start = text if text.startswith(b"{") else start
         suffix = next((suffix for first, suffix in FIRST_BYTES.items() if start.startswith(first)), ".csv")
         yield Source(file, suffix, "standard input")
         return

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
-from aftermax._utils.text import listed
+from aftermax._utils.text import INTEGER, listed
 
 # Columns seem to be in the wrong order if the accuracy is at most ALIGNED_ACCURACY and another order would add one of
 # ACCURACY_GAINS, each with the least number of samples for each class, on average, that shows it.
@@ -46,7 +46,7 @@ def encode_labels(
         )
     if one_logit:
         _check_binary(seen, classes)
-    titles = _both_classes(headings, seen) if one_logit else _usable(headings)
+    titles = _both_classes(headings, seen) if one_logit else _as_labels(_usable(headings), seen)
     named = np.size(classes) == columns if classes is not None else bool(set(titles) & set(seen.tolist()))
     if len(seen) > columns and not named:  # if the columns are named, _codes lists the unknown labels
         rarest = seen[np.argsort(counts, kind="stable")].tolist()
@@ -121,6 +121,14 @@ def _usable(headings: Iterable[Any] | None) -> list[Any]:
     """The headings of a data frame, if all are strings or integers, as labels are."""
     titles = [] if headings is None else list(headings)
     return titles if all(isinstance(title, str | Integral) for title in titles) else []
+
+
+def _as_labels(titles: list[Any], seen: NDArray[Any]) -> list[Any]:
+    """Headings that are integers as text, such as the keys of JSON objects, as integers if these are the labels."""
+    if seen.dtype.kind not in "iuf" or not all(isinstance(title, str) and INTEGER.fullmatch(title) for title in titles):
+        return titles
+    numbers = list(map(int, titles))
+    return numbers if set(seen.tolist()) <= set(numbers) else titles
 
 
 def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[Any]:

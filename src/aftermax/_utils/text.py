@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # as Python writes them
 
 
 def percent(share: float) -> str:

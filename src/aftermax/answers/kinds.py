@@ -15,10 +15,13 @@ PROBABILITIES, PERCENTAGES, LOG_PROBABILITIES, LOGITS = KINDS = (
     "logits",
 )
 ROUNDING = 1e-6
+TOLERANCE = 1e-3  # by which a probability may exceed 1 if the kind is known
 # By how much the probabilities of an answer may exceed 1 in all, and what each of its labels may add by rounding.
 EXCESS, EXCESS_OF_EACH = 0.01, 0.005
 # Log-probabilities below it stand for a probability of 0: -9999 in chat completions, the least float of other servers.
 NEVER = -700.0
+WHOLE = 0.9  # percentages of some answer, at least, sum to so much of 100
+ENOUGH_ANSWERS = 10  # to tell that logits are of another kind than those that a head was fitted on
 
 
 def tell_kind(rows: NDArray[np.int64], scores: NDArray[np.float64], place: Callable[[int], str]) -> str:
@@ -33,6 +36,11 @@ def tell_kind(rows: NDArray[np.int64], scores: NDArray[np.float64], place: Calla
     ('probabilities', 'percentages')
     """
     kinds = _kinds_of_answers(rows, scores)
+    if kinds[PERCENTAGES].all() and np.bincount(rows, scores).max() < 100 * WHOLE:
+        raise ValueError(
+            "The scores may be percentages or logits: they are above 0, and those of no answer sum to about 100. Say "
+            'which: kind="percentages" or kind="logits" (--scores-kind on the command line).'
+        )
     certain = {kind: is_kind for kind, is_kind in kinds.items() if is_kind.all()}
     if len(certain) > 1:
         raise ValueError("All scores are 0: pass the scores as the service gives them.")
@@ -49,6 +57,24 @@ def tell_kind(rows: NDArray[np.int64], scores: NDArray[np.float64], place: Calla
             stacklevel=4,
         )
     return LOGITS
+
+
+def check_kind(kind: str, rows: NDArray[np.int64], scores: NDArray[np.float64], place: Callable[[int], str]) -> None:
+    """Refuse answers that look like those of another kind than the one that a head was fitted on."""
+    kinds = _kinds_of_answers(rows, scores)
+    others = [other for other in kinds if other != kind and kinds[other].all()]
+    if kind == LOGITS:
+        if others and len(kinds[PROBABILITIES]) >= ENOUGH_ANSWERS and PERCENTAGES not in others:
+            warnings.warn(
+                f"The answers look like {others[0]}, but the head was fitted on logits, as which they are taken.",
+                UserWarning,
+                stacklevel=4,
+            )
+    elif others and not kinds[kind].any():
+        raise ValueError(
+            f"{place(0)}: the scores look like {others[0]}, but the head was fitted on {kind}. It needs scores of the "
+            "same kind: see what the service returns."
+        )
 
 
 def _kinds_of_answers(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
@@ -82,17 +108,17 @@ def _mixed(kinds: dict[str, NDArray[np.bool_]], place: Callable[[int], str]) -> 
 
 def logarithms(scores: NDArray[np.float64], kind: str, place: Callable[[int], str]) -> NDArray[np.float64]:
     """Scores as logits: the logarithms of probabilities, minus infinity for 0; any others as they are."""
-    if kind == LOG_PROBABILITIES:
-        return np.where(scores < NEVER, -np.inf, scores)
     if kind == LOGITS:
         return scores
     shares = scores / (100.0 if kind == PERCENTAGES else 1.0)
-    outside = (shares < 0) | (shares > 1 + 1e-3)
+    outside = scores > TOLERANCE if kind == LOG_PROBABILITIES else (shares < 0) | (shares > 1 + TOLERANCE)
     if outside.any():
         where = int(np.argmax(outside))
         raise ValueError(
             f"{place(where)}: {scores[where]:g} is not possible among {kind}. The head and its new samples need scores "
             "of the same kind: see what the service returns."
         )
+    if kind == LOG_PROBABILITIES:
+        return np.where(scores < NEVER, -np.inf, scores)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.minimum(shares, 1.0)))

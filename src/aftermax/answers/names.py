@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from aftermax._utils.text import listed
 
 def same_name(label: Any) -> str:
     """What labels that mean the same class have in common: the text without case and outer or repeated white space."""
-    return " ".join(str(label).casefold().split())
+    return " ".join(unicodedata.normalize("NFC", str(label)).casefold().split())
 
 
 def classes_of(labels: Mapping[Any, int]) -> list[Any]:

@@ -7,13 +7,20 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+import numpy as np
+
 # What services call the two, in the order in which they are looked for.
-LABEL_KEYS = ("label", "token", "class", "name", "category", "Name", "displayName", "description")
-SCORE_KEYS = ("score", "logprob", "probability", "prob", "confidence", "Confidence", "logit", "value", "percentage")
+LABEL_KEYS = ("label", "token", "class", "name", "category", "Name", "tagName", "displayName", "description")
+SCORE_KEYS = (
+    *("score", "logprob", "probability", "prob", "confidence", "logit", "value", "percentage"),
+    *("Score", "Confidence"),
+)
+MAX_SCORE = 1e100  # larger ones would overflow in a fit
 FORMS = (
     'a dict {"cat": 0.9, "dog": 0.1}, pairs [["cat", 0.9], ...], or objects with a label and a score '
     '[{"label": "cat", "score": 0.9}, ...]'
 )
+LISTS = (list, tuple, np.ndarray)
 MAX_SHOWN = 60  # characters of an answer in a message
 
 
@@ -45,19 +52,28 @@ def _items(answer: Any, place: str) -> Iterable[tuple[Any, Any]]:
     if isinstance(answer, Mapping):
         if _has_both(answer):
             return [_label_and_score(answer, place)]  # the one best label
-        if isinstance(answer.get("labels"), list) and isinstance(answer.get("scores"), list):
+        if all(isinstance(answer.get(key), LISTS) for key in ("labels", "scores")):
             return _zipped(answer["labels"], answer["scores"], place)  # Hugging Face's zero-shot pipeline
         return answer.items()
+    if hasattr(answer, "items") and hasattr(answer, "index"):  # a Series
+        return list(answer.items())
     if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
         raise _unknown_form(answer, place)
     return [_label_and_score(one, place) for one in answer]
 
 
 def _has_both(one: Mapping[Any, Any]) -> bool:
-    return any(key in one for key in LABEL_KEYS) and any(isinstance(one.get(key), Real) for key in SCORE_KEYS)
+    """Whether it is one label with its score. (Classes may be called so as well: their values are no text.)"""
+    named = any(isinstance(one.get(key), str | Integral) for key in LABEL_KEYS)
+    return named and any(_is_number(one.get(key)) for key in SCORE_KEYS)
 
 
-def _zipped(labels: list[Any], scores: list[Any], place: str) -> Iterable[tuple[Any, Any]]:
+def _is_number(value: Any) -> bool:
+    """Whether it can be converted to a number: also decimals, and arrays and tensors that hold a single one."""
+    return hasattr(value, "__float__") and not isinstance(value, bool | np.bool_) and getattr(value, "ndim", 0) == 0
+
+
+def _zipped(labels: Any, scores: Any, place: str) -> Iterable[tuple[Any, Any]]:
     if len(labels) != len(scores):
         raise ValueError(f"{place} has {len(labels)} labels but {len(scores)} scores: one score for each is needed.")
     return zip(labels, scores, strict=True)
@@ -91,9 +107,12 @@ def _label(label: Any, place: str) -> Any:
 
 
 def _score(score: Any, label: Any, place: str) -> float:
-    if isinstance(score, Real) and not isinstance(score, bool):
-        value = float(score)
-        if not math.isnan(value) and value != math.inf:
+    if _is_number(score):
+        try:
+            value = float(score)
+        except OverflowError:
+            value = math.inf
+        if value <= MAX_SCORE:  # not if it is NaN
             return value
     raise ValueError(
         f"{place}: the score of {_shown(label)} is {_shown(score)}: a finite number is needed. Correct it, or leave "

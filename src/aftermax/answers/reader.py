@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._utils.text import listed
-from aftermax.answers.kinds import KINDS, LOGITS, logarithms, tell_kind
+from aftermax.answers.kinds import KINDS, LOGITS, check_kind, logarithms, tell_kind
 from aftermax.answers.names import Columns, classes_of, same_name
 from aftermax.answers.pairs import pairs_of
 from aftermax.answers.scores import AnswerFormat, TopKScores
 
+STEP = 0.01  # by which a class that is not named is below those that are
 MARGIN = 1.0  # by which the floor is below the least score that was seen, as a logarithm
 
 
@@ -47,6 +48,7 @@ class AnswerReader:
         self._classes, self._format, self._kind = classes, answer_format, kind
         self._ignored = {same_name(label) for label in ignored}
         self._columns: Columns | None = None
+        self._names_a_class = False
         self._numbers: dict[Any, int] = {}  # of labels, in the order in which they came
         self._clear()
 
@@ -74,14 +76,22 @@ class AnswerReader:
         labels, scores = np.array(self._labels), np.array(self._scores)
         n_samples = len(self._sizes)
         self._clear()
-        kind = self._format.kind if self._format else self._kind or tell_kind(rows, scores, place)
+        if self._format is not None:
+            kind = self._format.kind
+            check_kind(kind, rows, scores, place)
+        else:
+            kind = self._kind or tell_kind(rows, scores, place)
         logits = logarithms(scores, kind, lambda number: place(int(rows[number])))
         columns = self._columns_of(labels)[labels]
         known = columns >= 0
-        shape = (n_samples, len(self._classes or ()))
-        values = _summed(rows[known], columns[known], logits[known], shape, kind)
+        self._names_a_class |= bool(known.any())  # later answers may well name none
+        if not self._names_a_class:
+            raise self._nothing_named()
+        told = np.zeros((n_samples, len(self._classes or ())), dtype=bool)
+        told[rows[known], columns[known]] = True
+        values = _summed(rows[known], columns[known], logits[known], told.shape, kind)
         untold = np.full((n_samples, 1), -np.inf) if kind == LOGITS else _most_untold(rows, logits, values)
-        return self._filled(values, untold, kind)
+        return self._filled(values, told, untold, kind)
 
     def _columns_of(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The column of each label that was seen, -1 if it has none."""
@@ -95,24 +105,36 @@ class AnswerReader:
         found = [self._columns.find(label, count) if label in wanted else None for label, count in times.items()]
         return np.array([-1 if column is None else column for column in found], dtype=np.int64)
 
-    def _filled(self, values: NDArray[np.float64], untold: NDArray[np.float64], kind: str) -> TopKScores:
-        """The scores with ``untold``, or the floor, for the classes that the answers do not name."""
-        told = np.isfinite(values)
-        if not told.any():
-            raise ValueError(
-                f"No answer names a class ({listed(list(self._classes or ()))}) with a score above 0, but "
-                f"{listed(list(self._numbers))}: pass the classes as the service spells them."
-            )
+    def _filled(
+        self, values: NDArray[np.float64], told: NDArray[np.bool_], untold: NDArray[np.float64], kind: str
+    ) -> TopKScores:
+        """The scores with ``untold``, or the floor, for the classes that the answers do not name, or name with 0.
+
+        A class that is named with 0 has no more than the least score of all: it was rounded. One that is not named is
+        below all that are.
+        """
+        positive = np.isfinite(values)
         if self._format is None:
-            seen = values[told]
+            if not positive.any():
+                raise self._nothing_named()
+            seen = values[positive]
             # Logits have a scale of their own; probabilities' logarithms have not.
             margin = MARGIN if kind != LOGITS else max(float(seen.std()), 1e-3)
             self._format = AnswerFormat(kind, float(seen.min()) - margin)
-        filled = np.maximum(np.where(told, values, untold), self._format.floor)
+        floor = self._format.floor
+        rounded = np.minimum(untold, floor + MARGIN) if kind != LOGITS else untold
+        others = np.maximum(np.where(told, rounded, untold), floor)
+        filled = np.where(positive, np.maximum(values, floor + STEP), others)
         return TopKScores(filled, np.array(self._classes), told, self._format)
 
-    def warn(self, where: str, stacklevel: int = 3) -> None:
-        """Warn of labels that were spelt otherwise, and of unknown ones, in all that was read so far."""
+    def _nothing_named(self) -> ValueError:
+        return ValueError(
+            f"No answer names a class ({listed(list(self._classes or ()))}) with a score above 0, but "
+            f"{listed(list(self._numbers))}: pass the classes as the service spells them."
+        )
+
+    def end(self, where: str, stacklevel: int = 3) -> None:
+        """After the last answer: warn of labels that were spelt otherwise, and of unknown ones."""
         if self._columns is not None:
             self._columns.warn(where, stacklevel + 1)
 
@@ -148,4 +170,4 @@ def _most_untold(
     np.minimum.at(least, rows[possible], logits[possible])
     with np.errstate(divide="ignore"):
         shares = np.log(np.maximum(rest, 0.0) / np.maximum(1, untold))
-    return np.asarray(np.minimum(shares, least)[:, None])
+    return np.asarray(np.minimum(shares, least - STEP)[:, None])

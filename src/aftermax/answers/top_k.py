@@ -68,7 +68,7 @@ def scores_from_top_k(
     for row, answer in enumerate(answers):
         reader.add(answer, _answer_number(row))
     scores = reader.finish(_answer_number)
-    reader.warn("The answers", stacklevel=3)
+    reader.end("The answers", stacklevel=3)
     return scores
 
 

@@ -1,4 +1,4 @@
-"""A warning about classes without labels that softmax often predicts, and the head no more."""
+"""A warning about classes without labels to which softmax gives more than classes that are missing by chance have."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._residual.fitting import fit_softmax_temperature
+from aftermax._residual.samples import Samples
+from aftermax._residual.unlabelled import missing_share
+from aftermax._utils.softmax import softmax
 from aftermax._utils.text import listed, percent
 
-OFTEN = 0.02  # the share of samples that softmax predicts to be of such classes, from which it is warned of
-KEPT = 0.5  # unless the head still predicts so much of it
+TIMES_AS_MUCH = 2.0  # from which it is warned of
 
 
-def warn_of_unlabelled(
-    by_softmax: NDArray[np.int64],
-    by_head: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    classes: NDArray[Any],
-    stacklevel: int = 3,
-) -> None:
-    """Warn if the head hardly predicts the classes that no sample has, although softmax often does."""
-    missing = np.setdiff1d(np.arange(len(classes)), codes)
-    before, after = (float(np.isin(predicted, missing).mean()) for predicted in (by_softmax, by_head))
-    if before < OFTEN or after >= KEPT * before:
+def warn_of_unlabelled(samples: Samples, classes: NDArray[Any], stacklevel: int = 3) -> None:
+    """Warn if softmax gives much more probability to classes that no sample has than they can be expected to have."""
+    missing = np.setdiff1d(np.arange(len(classes)), samples.codes)
+    if not len(missing):
         return
-    names = listed(classes[missing].tolist())
+    probabilities = softmax(samples.logits / fit_softmax_temperature(samples))[:, missing]
+    given, expected = float(np.average(probabilities.sum(axis=1), weights=samples.weights)), missing_share(samples)
+    if given < TIMES_AS_MUCH * expected:
+        return
     warnings.warn(
-        f"No sample has the label {names}, but softmax predicts that for {percent(before)} of them, the head for "
-        f"{percent(after)}: it takes such classes for absent. If they occur among new samples, label some, or pass "
-        "keep_unlabelled=True (--keep-unlabelled on the command line).",
+        f"No sample has the label {listed(classes[missing].tolist())}. Softmax gives such classes {percent(given)} of "
+        f"the probability, but if they were missing by chance, they would have about {percent(expected)}: the head "
+        "takes them for rare or absent. If they are not, label some of them, or pass keep_unlabelled=True "
+        "(--keep-unlabelled on the command line).",
         UserWarning,
         stacklevel=stacklevel,
     )

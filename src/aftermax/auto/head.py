@@ -62,9 +62,10 @@ class AutoHead(HeadEstimator):
         The true share of each class where the head will be used, if the labelled samples have other ones, as when half
         of them were chosen to be positive. Samples are weighted so that the classes have these shares.
     keep_unlabelled : bool, default=False
-        Whether classes without a labelled sample keep the chance that softmax gives them. If False, they keep it as far
-        as they may be missing by chance (by Good and Turing's estimate); classes that softmax often predicts, but no
-        sample has, are taken for absent. Pass True if they occur among new samples and nobody has labelled them yet.
+        Whether classes without a labelled sample keep the chance that softmax gives them, in the mean. If False, they
+        keep it as far as they may be missing by chance (by Good and Turing's estimate); if softmax gives them more,
+        they are taken for rare or absent, with a warning. Pass True if they occur among new samples and nobody has
+        labelled them yet.
     budget : {"fast", "standard", "thorough"}, default="standard"
         How much time the kernels may take: at most 300, 1,200 or 2,400 centers for each (with fewer than 20 classes, at
         most 600 of the logits in "standard"). How many they get within that is decided by their log loss.
@@ -236,7 +237,7 @@ class AutoHead(HeadEstimator):
         if self.chosen_ != "softmax":
             warn_if_rare(codes[weights > 0], self.classes_)
             if not self.keep_unlabelled:
-                warn_of_unlabelled(logits[fitted_on].argmax(axis=1), selection.out_of_fold, codes, self.classes_)
+                warn_of_unlabelled(samples, self.classes_)
         return self
 
     def _splits(

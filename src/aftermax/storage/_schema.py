@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from aftermax._heads.protocol import InputShape, State
 from aftermax._heads.reference import Reference
 from aftermax._utils.untrusted import Arrays, count, fields, flag, label, number, one_of, some, texts
-from aftermax.answers.kinds import KINDS
+from aftermax.answers.kinds import KINDS, LOGITS
+from aftermax.answers.pairs import MAX_SCORE
 from aftermax.answers.scores import AnswerFormat
 from aftermax.auto.head import AutoHead
 from aftermax.auto.kinds import FITTED_HEADS
@@ -81,7 +82,9 @@ def from_content(content: State) -> Head:
 
 def _answer_format(described: object) -> AnswerFormat:
     named = fields(described, set(AnswerFormat._fields), "the note about answers")
-    return AnswerFormat(one_of(named["kind"], KINDS, "the kind of answers"), number(named["floor"], "the floor"))
+    kind = one_of(named["kind"], KINDS, "the kind of answers")
+    most = MAX_SCORE if kind == LOGITS else 0.0
+    return AnswerFormat(kind, number(named["floor"], "the floor", -MAX_SCORE, most))
 
 
 # ---- classes and parameters ------------------------------------------------------------------------------------------
