@@ -274,7 +274,5 @@ def test_bad_arguments():
         aftermax.scores_from_top_k(answers, classes=["dog", "cat"], like=scores)
     with pytest.raises(ValueError, match="leave kind out"):
         aftermax.scores_from_top_k(answers, kind="logits", like=scores)
-    with pytest.raises(
-        ValueError, match=r"answer 0: the scores look like percentages, but the head"
-    ):
+    with pytest.raises(ValueError, match=r"answer 0: the scores look like percentages, but the head"):
         aftermax.scores_from_top_k([{"cat": 50, "dog": 50}], like=scores)

@@ -23,6 +23,12 @@ from experiments.training_samples import report as samples_report
 from experiments.vendor import measure as vendor_measure
 from experiments.vendor import report as vendor_report
 from experiments.vendor.results import Results as VendorResults
+from experiments.zeroshot import report as zeroshot_report
+from experiments.zeroshot.measure import LABELS as ZEROSHOT_LABELS
+from experiments.zeroshot.measure import Outcome as ZeroShotOutcome
+from experiments.zeroshot.methods import HEADS as ZEROSHOT_HEADS
+from experiments.zeroshot.methods import LINES as ZEROSHOT_LINES
+from experiments.zeroshot.results import Results as ZeroShotResults
 from helpers.samples import ROOT
 
 RESULTS = ROOT / "results"
@@ -102,3 +108,28 @@ def test_the_shipped_models_are_whole():
     assert text("vendor", "table.md") == vendor_report.gain_table(results)
     assert text("vendor", "safety.md") == vendor_report.safety_table(results)
     assert text("vendor", "verdict.md") == vendor_report.verdict(results)
+
+
+@pytest.fixture(scope="module")
+def zeroshot():
+    return read_records(ZeroShotOutcome, RESULTS / "zeroshot" / "outcomes.csv")
+
+
+def test_every_draw_of_zeroshot_has_every_line_with_every_number_of_labels(zeroshot):
+    draws = {outcome.draw for outcome in zeroshot}
+    measured = {(*outcome.key, outcome.method) for outcome in zeroshot}
+    assert measured == {(draw, labels, line) for draw in draws for labels in ZEROSHOT_LABELS for line in ZEROSHOT_LINES}
+
+
+def test_the_tables_of_zeroshot_are_those_of_its_outcomes(zeroshot):
+    results = ZeroShotResults(zeroshot)
+    assert text("zeroshot", "summary.md") == zeroshot_report.error_table(results)
+    assert text("zeroshot", "told_less.md") == zeroshot_report.told_less_table(results)
+    assert text("zeroshot", "verdict.md") == zeroshot_report.verdict(results)
+
+
+def test_no_head_of_zeroshot_is_significantly_worse_and_none_is_behind(zeroshot):
+    heads = [outcome for outcome in zeroshot if outcome.method in ZEROSHOT_HEADS]
+    assert not [outcome for outcome in heads if outcome.significantly_worse]
+    assert "behind in 0 of 20" in text("zeroshot", "verdict.md")
+    assert "behind in 0 of 40" in text("zeroshot", "verdict.md")
