@@ -14,7 +14,7 @@ from aftermax._residual.unlabelled import missing_share
 from aftermax._utils.softmax import softmax
 from aftermax._utils.text import listed, percent
 
-TIMES_AS_MUCH = 2.0  # from which it is warned of
+TIMES_AS_MUCH, MUCH_MORE = 2.0, 0.005  # and so much more, from which it is warned of
 
 
 def warn_of_unlabelled(samples: Samples, classes: NDArray[Any], stacklevel: int = 3) -> None:
@@ -24,7 +24,7 @@ def warn_of_unlabelled(samples: Samples, classes: NDArray[Any], stacklevel: int 
         return
     probabilities = softmax(samples.logits / fit_softmax_temperature(samples))[:, missing]
     given, expected = float(np.average(probabilities.sum(axis=1), weights=samples.weights)), missing_share(samples)
-    if given < TIMES_AS_MUCH * expected:
+    if given < max(TIMES_AS_MUCH * expected, expected + MUCH_MORE):
         return
     warnings.warn(
         f"No sample has the label {listed(classes[missing].tolist())}. Softmax gives such classes {percent(given)} of "
