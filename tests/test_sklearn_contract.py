@@ -44,6 +44,7 @@ POST_HOC = [PostHocClassifier(LogisticRegression(), head, cv=3) for head in (Log
 @parametrize_with_checks([SPHClassifier(), SMALL, AutoHead(cv=2), *POST_HOC], expected_failed_checks=expected)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:Fewer than 10 labelled:UserWarning")
+@pytest.mark.filterwarnings("ignore:No sample has the label:UserWarning")
 @pytest.mark.filterwarnings("ignore:.* of the samples are identical:UserWarning")
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

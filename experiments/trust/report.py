@@ -32,11 +32,16 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     return "\n".join(tables.values())
 
 
+def _order(one: Outcome) -> tuple[float, ...]:
+    return (*NULL_KINDS, *GAIN_KINDS).index(one.kind), one.classes, one.error, one.samples, one.draw
+
+
 def _groups(
     outcomes: Sequence[Outcome], key: Callable[[Outcome], tuple[object, ...]]
 ) -> dict[tuple[object, ...], list[Outcome]]:
+    """The outcomes by a key, in the order of the worlds: a run that was interrupted has another one."""
     found: dict[tuple[object, ...], list[Outcome]] = {}
-    for one in outcomes:
+    for one in sorted(outcomes, key=_order):
         found.setdefault(key(one), []).append(one)
     return found
 

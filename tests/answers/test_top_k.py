@@ -213,6 +213,13 @@ def test_new_answers_are_read_as_those_that_the_head_was_fitted_on(tmp_path):
         head.predict(aftermax.scores_from_top_k(answers[200:205], classes))
 
 
+def test_raw_answers_in_place_of_logits_name_the_function():
+    answers = [{"label": "cat", "score": 0.9}, {"label": "dog", "score": 0.9}]
+    for given in (answers, [answers, answers]):
+        with pytest.raises(TypeError, match=r"pass aftermax\.scores_from_top_k"):
+            aftermax.fit(given, ["cat", "dog"])
+
+
 def test_audit_check_and_other_heads_take_them():
     logits, labels = make_samples(n_samples=200, n_classes=3, seed=5)
     scores = aftermax.scores_from_top_k(top_answers(softmax(logits), CLASSES, 3), CLASSES)

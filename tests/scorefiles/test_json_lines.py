@@ -110,10 +110,7 @@ BAD = {
     ),
     "NaN as text": (['{"scores": {"ant": "NaN", "bee": 1}, "label": "ant"}'], "line 2: the score of 'ant' is 'NaN'"),
     "no scores": (['{"scores": {}, "label": "ant"}'], "line 2 has no scores: remove it"),
-    "other key": (
-        ['{"score": {"ant": 1}, "label": "ant"}'],
-        "line 2 has no key 'scores' .* but score, label",
-    ),
+    "later": (['{"scores": null, "label": "ant"}'], "line 2 has no scores under 'scores': remove the line"),
     "no label": (['{"scores": {"ant": 0.7}}', OTHER], "line 2 has no label: fill it in"),
     "unknown label": (['{"scores": {"ant": 0.7}, "label": "dog"}', OTHER], "line 2: the label 'dog' has no column"),
     "label of another type": (['{"scores": {"ant": 0.7}, "label": 1.5}'], "line 2: the label 1.5 is neither text nor"),
@@ -127,6 +124,23 @@ def test_errors_say_where_and_what_to_do(tmp_path, lines, message):
         read_scores(write(tmp_path / "scores.jsonl", [GOOD, *lines]))
     assert "scores.jsonl" in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "message"),
+    [
+        ('{"score": {"ant": 1}, "label": "ant"}', None, "line 1 has no key 'scores' with scores, but score.ant, label"),
+        ('{"id": 1, "result": {"labels": [{"Name": "ant"}]}}', "result.label", "but id, result.labels: name it"),
+        (
+            '{"result": {"labels": [{"Name": "ant", "Score": 1}]}}',
+            "result",
+            "labels: name the one, as result.labels",
+        ),
+    ],
+)
+def test_a_wrong_key_is_answered_with_the_right_ones(tmp_path, line, key, message):
+    with pytest.raises(ValueError, match=message):
+        read_scores(write(tmp_path / "scores.jsonl", [line]), ReadOptions(scores_key=key))
 
 
 def test_other_errors(tmp_path):

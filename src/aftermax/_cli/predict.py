@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aftermax._scorefiles.predict import PredictionCounts
 
 STANDARD_OUTPUT = Path("-")
+MOSTLY = 0.9
 
 
 @with_option_groups
@@ -58,10 +59,12 @@ def predict(
         print_json(_as_json(counts, out, options.log))
     else:
         logits = "log-odds" if fitted.n_features_in_ == 1 else "logarithms"
-        print_message(_as_text(counts, out, f" of probabilities (their {logits} are the logits)" * options.log))
+        kind = f" of probabilities (their {logits} are the logits)" * options.log
+        print_message(_as_text(counts, out, kind, exact=fitted.answer_format_ is None))
 
 
-def _as_text(counts: PredictionCounts, out: Path, kind: str) -> str:
+def _as_text(counts: PredictionCounts, out: Path, kind: str, *, exact: bool) -> str:
+    """What was done. Answers are not ``exact``: those of few digits are often the same by chance."""
     from aftermax._heads.fingerprint import NOTABLE
 
     text = f"{counts.rows:,} rows{kind}"
@@ -71,7 +74,8 @@ def _as_text(counts: PredictionCounts, out: Path, kind: str) -> str:
     if counts.unknown:
         number = f"{counts.unknown:,} labels" if counts.labelled else f"all {counts.unknown:,} labels"
         text += f"; {number} are unknown to the head, such as {', '.join(map(repr, counts.unknown_labels))}"
-    if counts.accuracy is not None and counts.fitted_on_share >= NOTABLE:
+    notable = NOTABLE if exact else MOSTLY
+    if counts.accuracy is not None and counts.fitted_on_share >= notable:
         which = "these" if counts.fitted_on_share == 1 else "some of these"
         text += f"; {which} are samples that the head was fitted on, so its accuracy is too optimistic"
     return text if out == STANDARD_OUTPUT else f"{text}. Written to {out}"

@@ -37,11 +37,11 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
 
     def _inputs(self, X: ArrayLike, features: ArrayLike | None = None) -> list[NDArray[Any]]:
         """Logits and features, if there are any, checked. Called by what users call: warnings point at their line."""
+        if isinstance(X, TopKScores) and hasattr(self, "fitted_head_"):
+            self._check_answers(X.format)
         logits = as_logits(X, self, reset=False, stacklevel=4)
         if not hasattr(self, "feature_names_in_"):  # else scikit-learn has compared the columns with these
             check_column_order(getattr(X, "columns", None), self.classes_)
-        if isinstance(X, TopKScores):
-            self._check_answers(X.format)
         width = self.features_width_
         if features is not None and width is None:
             raise ValueError("This head was fitted without features: pass logits only.")

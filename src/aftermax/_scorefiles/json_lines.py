@@ -46,7 +46,7 @@ def open_json_lines(
     lines = _numbered_objects(file, name)
     batches = reader.batches(lines) if options.columns else iter(list(reader.batches(lines, at_once=True)))
     made = reader.answers.answer_format
-    contents = "Its lines hold JSON objects, and none a label"
+    contents = f"Its lines hold JSON objects, and none has {options.label_column or 'label'!r}"
     return ScoreFile(name, batches, reader.names, True, contents, line_number, size, position, made)
 
 
@@ -80,7 +80,7 @@ def _object(text: bytes, place: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         shown = text[:MAX_SHOWN].decode("utf-8", "replace") + "..." * (len(text) > MAX_SHOWN)
         raise ValueError(
-            f"{place} is not a JSON object ({error}): {shown} Each line holds one, whole, such as "
+            f"{place} is not a JSON object ({error}): '{shown}'. Each line holds one, whole, such as "
             '{"scores": {"cat": 0.9, "dog": 0.1}, "label": "cat"}.'
         ) from error
     if not isinstance(found, dict):
@@ -162,8 +162,14 @@ class _Reader:
         key = self.options.scores_key or SCORES_KEY
         scores = find(found, key)
         if scores is None:
-            advice = "name it with --scores-key, such as --scores-key choices.0.logprobs.content.0.top_logprobs"
-            raise ValueError(f"{place} has no key {key!r} with scores, but {join_names(list(found))}: {advice}.")
+            if self._n_read:  # the lines before have it
+                raise ValueError(f"{place} has no scores under {key!r}: remove the line, or ask the service again.")
+            raise ValueError(
+                f"{place} has no key {key!r} with scores, but {join_names(_paths(found))}: name it with --scores-key."
+            )
+        if isinstance(scores, dict) and not _scores_in(scores) and (inner := _paths(scores)):
+            keys = join_names(inner)
+            raise ValueError(f"{place}: {key!r} holds no scores, but {keys}: name the one, as {key}.{inner[0]}.")
         if scores and _are_numbers(scores):
             scores = dict(enumerate(scores))  # without names: the classes are numbered
         if self.complete and self.options.log and isinstance(scores, dict):  # as in a table
@@ -235,6 +241,20 @@ class _Reader:
         features = np.array(lists, dtype=np.float64)
         check_finite(features, lambda row, column: f"{self.place(first + row)}, feature {column}")
         return features
+
+
+def _paths(found: dict[str, Any], depth: int = 3) -> list[str]:
+    """The keys of an object and, after dots, those of the objects in it."""
+    paths = []
+    for key, value in found.items():
+        inner = _paths(value, depth - 1) if isinstance(value, dict) and depth > 1 else []
+        paths += [f"{key}.{path}" for path in inner] or [key]
+    return paths
+
+
+def _scores_in(answer: dict[str, Any]) -> bool:
+    """Whether an object may be an answer: it holds numbers, or the lists of a zero-shot pipeline."""
+    return any(not isinstance(value, dict | list) for value in answer.values()) or {"labels", "scores"} <= set(answer)
 
 
 def _are_numbers(values: Any) -> bool:

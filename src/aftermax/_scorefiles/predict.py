@@ -86,9 +86,7 @@ def predict_file(
     probabilities : bool, default=False
         Whether to write probabilities, too.
     """
-    # Answers of few digits are often the same by chance.
-    known = head.reference_ is not None and head.answer_format_ is None
-    overlap = Overlap(head.reference_.fingerprint) if known else None
+    overlap = None if head.reference_ is None else Overlap(head.reference_.fingerprint)
     counts, unnamed = PredictionCounts(overlap=overlap), without_column_names(head)
     with (
         open_for_head(head, source, options) as file,

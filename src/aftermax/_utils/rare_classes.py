@@ -14,9 +14,9 @@ FEW_SAMPLES = 10  # with fewer than this, a class hardly contributes to the esti
 
 
 def warn_if_rare(codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3) -> None:
-    """Warn if some classes have few labelled samples, or none. That all have few is no news, and no warning."""
+    """Warn if some classes have few labelled samples, or none. That most have few is no news, and no warning."""
     rare = classes[np.bincount(codes, minlength=len(classes)) < FEW_SAMPLES]
-    if len(rare) and len(codes) >= FEW_SAMPLES * len(classes):
+    if 0 < len(rare) <= len(classes) / 2:
         warnings.warn(rare_classes_message(rare), UserWarning, stacklevel=stacklevel)
 
 

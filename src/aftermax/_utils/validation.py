@@ -47,6 +47,11 @@ def as_logits(
     of. Call this from a public function, so that a warning points at the user's line. :func:`compute_ready` checks
     that the values are finite, chunk by chunk.
     """
+    if isinstance(logits, list) and logits and (isinstance(logits[0], dict) or _is_list_of_dicts(logits[0])):
+        raise TypeError(
+            "logits are answers with labels and scores: pass aftermax.scores_from_top_k(answers), or for a fitted head "
+            "scores_from_top_k(answers, like=head)."
+        )
     if not reset:
         check_is_fitted(estimator)
         _check_width(shape_of(logits), estimator)
@@ -73,6 +78,10 @@ def as_logits(
     elif look_like_probabilities(checked):
         warnings.warn(PROBABILITIES_WARNING, UserWarning, stacklevel=stacklevel)
     return np.asarray(checked)
+
+
+def _is_list_of_dicts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def _check_width(shape: tuple[int, ...], estimator: BaseEstimator | None) -> None:
