@@ -96,6 +96,9 @@ Banking77 = Annotated[
         show_default=False,
     ),
 ]
+Draws = Annotated[
+    int, typer.Option("--draws", min=1, metavar="N", help="Draws of labelled texts; the same command adds more.")
+]
 Embeddings = Annotated[Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the embeddings are kept.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Number of processes, each on one core.")]
 RecipeName = Annotated[
@@ -475,9 +478,7 @@ def zeroshot(
     text: Banking77 = None,
     out: Out = None,
     kept: Embeddings = Path("build/money"),
-    draws: Annotated[
-        int, typer.Option("--draws", min=1, metavar="N", help="Draws of labelled texts; the same command adds more.")
-    ] = 10,
+    draws: Draws = 10,
     jobs: Jobs = 2,
     redo: Redo = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two draws with 154 and with 385 labels only.")] = False,
@@ -506,9 +507,7 @@ def prompts(
     text: Banking77 = None,
     out: Out = None,
     kept: Embeddings = Path("build/money"),
-    draws: Annotated[
-        int, typer.Option("--draws", min=1, metavar="N", help="Draws of labelled texts; the same command adds more.")
-    ] = 3,
+    draws: Draws = 3,
     jobs: Jobs = 2,
     quick: Annotated[bool, typer.Option("--quick", help="Zero-shot, and one draw with 154 labels only.")] = False,
     again: Again = False,
