@@ -21,6 +21,7 @@ from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.groups import as_groups, joined_groups
 from aftermax._utils.labels import encode_labels, warn_if_misaligned
+from aftermax._utils.large import predicted_columns
 from aftermax._utils.one_logit import is_one_logit, one_column
 from aftermax._utils.paired_tests import samples_range, wins_and_losses
 from aftermax._utils.random import generator
@@ -142,9 +143,10 @@ def _audit(
         classes = _agreed_classes(given.classes, head)
         headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
         names, codes = encode_labels(labels, checked.shape, classes, headings, one_logit=one_logit)
-        misaligned = warn_if_misaligned(checked, codes, names)
+        by_softmax = predicted_columns(checked)
+        misaligned = warn_if_misaligned(by_softmax, codes, names)
         if not misaligned:
-            warn_if_unpredicted(checked, codes, names)
+            warn_if_unpredicted(by_softmax, codes, names)
     samples, weights = _samples(logits, checked, codes, names, given, head)
     before_fit = len(caught)
     ours = isinstance(head, AutoHead | SPHClassifierCV)
@@ -153,7 +155,7 @@ def _audit(
     during_fit = slice(before_fit, len(caught))
     if not misaligned:
         with _never_ignored():
-            warn_if_by_chance(checked.argmax(axis=1), found.codes, codes, len(names))
+            warn_if_by_chance(by_softmax, found.codes, codes, len(names))
     warned = caught.copy()
     if not ours:
         del warned[during_fit]  # the warnings of other heads may hold anything, such as paths

@@ -18,6 +18,7 @@ from aftermax._heads.fingerprint import NOTABLE, Overlap
 from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.groups import as_groups, joined_groups
 from aftermax._utils.labels import label_codes, warn_if_misaligned
+from aftermax._utils.large import predicted_columns
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready
 
 WEIGHTS_HINT = (
@@ -104,7 +105,7 @@ def _check(
     found: dict[str, Any] = {}
     if labels is not None:
         codes = label_codes(labels, len(values), head.classes_)
-        warn_if_misaligned(values, codes, head.classes_)
+        warn_if_misaligned(predicted_columns(values), codes, head.classes_)
         joined = joined_groups(together, values, codes, hidden)
         samples = NewSamples(values, codes, hidden, _own_weights(head, weights, codes), joined)
         given = {"features": features, "sample_weight": sample_weight, "groups": groups}

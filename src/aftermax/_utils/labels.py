@@ -217,16 +217,18 @@ def check_column_order(headings: Iterable[Any] | None, classes: NDArray[Any]) ->
 
 
 def warn_if_misaligned(
-    logits: NDArray[Any], codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3
+    predicted: NDArray[np.int64], codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3
 ) -> bool:
     """Warn if the columns seem to belong to other classes than these, and return whether they do.
+
+    ``predicted`` are the columns of the largest logits, and ``codes`` those of the labels.
 
     They do if the accuracy of softmax is far below chance, or would be far better with the columns in another order; or
     if that is so for some classes, which have each other's columns. The best order is a linear assignment problem on
     the confusion matrix (Kuhn, 1955).
     """
     n_classes, n_samples = len(classes), len(codes)
-    cells = codes * n_classes + logits.argmax(axis=1)
+    cells = codes * n_classes + predicted
     confusion = np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
     right, sizes = np.diagonal(confusion), confusion.sum(axis=1)
     accuracy = right.sum() / n_samples

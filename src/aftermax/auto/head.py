@@ -150,6 +150,8 @@ class AutoHead(HeadEstimator):
     0.34
     """
 
+    _fits_any_precision = True
+
     def __init__(
         self,
         *,
