@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from aftermax._residual.fitting import fit_softmax_temperature
 from aftermax._residual.samples import Samples
 from aftermax._residual.unlabelled import missing_share
+from aftermax._utils.large import are_many
 from aftermax._utils.softmax import softmax
 from aftermax._utils.text import listed, percent
 
+LOGITS_TO_JUDGE_BY = 2_000_000
 TIMES_AS_MUCH, MUCH_MORE = 2.0, 0.005  # and so much more, from which it is warned of
 
 
@@ -22,8 +24,11 @@ def warn_of_unlabelled(samples: Samples, classes: NDArray[Any], stacklevel: int 
     missing = np.setdiff1d(np.arange(len(classes)), samples.codes)
     if not len(missing):
         return
-    probabilities = softmax(samples.logits / fit_softmax_temperature(samples))[:, missing]
-    given, expected = float(np.average(probabilities.sum(axis=1), weights=samples.weights)), missing_share(samples)
+    some = samples
+    if are_many(samples.logits.shape):  # those with the smallest keys are a random part
+        some = samples.take(np.argsort(samples.keys, kind="stable")[: LOGITS_TO_JUDGE_BY // len(classes) + 1])
+    probabilities = softmax(some.logits / fit_softmax_temperature(some))[:, missing]
+    given, expected = float(np.average(probabilities.sum(axis=1), weights=some.weights)), missing_share(samples)
     if given < max(TIMES_AS_MUCH * expected, expected + MUCH_MORE):
         return
     warnings.warn(
