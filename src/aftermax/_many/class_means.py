@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, diags_array
 
 from aftermax._many.largest_scores import LargestScores
 
-ENTRIES = 64  # of a class mean that are kept
+ENTRIES, LEAST_ENTRY = 64, 0.05  # of a class mean that are kept: the largest, and how large they are at least
 OWN_SAMPLES = 1.0  # how many samples the unit vector of a class counts for in its mean
 LEAST = 1e-3  # of a unit's weight and of the unit vector's length
 
@@ -72,7 +72,7 @@ def fit_class_means(
     sums = members @ vectors
     own = max(float(sums.diagonal().sum() / weights.sum()), LEAST)
     means = csr_array(sums + diags_array(np.full(n_classes, OWN_SAMPLES * own, np.float32)))
-    by_unit = csr_array(_unit_length(_with_fewer_entries(means)).T)
+    by_unit = csr_array(_unit_length(_with_fewer_entries(_unit_length(means))).T)
     by_unit.sort_indices()
     return ClassMeans(
         count, unit_weights, by_unit.indptr.astype(np.int64), by_unit.indices.astype(np.int32), by_unit.data
@@ -101,6 +101,7 @@ def _with_fewer_entries(rows: csr_array) -> csr_array:
 
     kept = np.zeros(len(rows.data), dtype=np.bool_)
     kernels.keep_largest(rows.indptr.astype(np.int64), rows.data, ENTRIES, kept)
+    kept &= rows.data >= LEAST_ENTRY
     counts = np.add.reduceat(np.append(kept, False).astype(np.int64), rows.indptr[:-1])
     counts[np.diff(rows.indptr) == 0] = 0
     return csr_array((rows.data[kept], rows.indices[kept], np.concatenate([[0], np.cumsum(counts)])), rows.shape)

@@ -26,6 +26,7 @@ from aftermax._residual.samples import TINY
 
 COMPONENTS = (64, 256, 1_024)
 RIDGES = (0.03, 0.3)
+ALL = slice(None)
 PRIOR_SAMPLES = (0.5, 3.0)  # how many samples the expected mean counts for
 
 
@@ -69,7 +70,8 @@ class Moments(NamedTuple):
         single = weights.astype(np.float32)
         members = csr_array((single, (codes, np.arange(len(codes)))), (n_classes, len(codes)))
         counts = np.bincount(codes, weights, minlength=n_classes).astype(np.float32)
-        return cls(counts, np.asarray(members @ projected), (projected * single[:, None]).T @ projected)
+        squares = np.asarray((projected * single[:, None]).T @ projected, dtype=np.float32)
+        return cls(counts, np.asarray(members @ projected), squares)
 
     def without(self, part: Moments) -> Moments:
         """Those of the other samples."""
@@ -136,9 +138,9 @@ class OutOfFoldDiscriminants(NamedTuple):
     whole: Moments
     patterns: NDArray[np.float32]
 
-    def scores(self, settings: Settings, every: int = 1) -> NDArray[np.float32]:
-        """The out-of-fold scores of every so many of the wanted samples."""
-        projected, folds = self.projected[::every], self.folds[::every]
+    def scores(self, settings: Settings, which: NDArray[np.intp] | slice = ALL) -> NDArray[np.float32]:
+        """The out-of-fold scores of the wanted samples, or of some of them."""
+        projected, folds = self.projected[which], self.folds[which]
         out = np.empty((len(folds), len(self.whole.counts)), np.float32)
         for fold, part in enumerate(self.parts):
             held_out = folds == fold

@@ -22,9 +22,8 @@ from aftermax._residual.unlabelled import biases_that_keep_shares
 
 BIASES, CLASS_MEANS, DISCRIMINANTS = "biases", "class means", "class means and discriminants"
 DENSE_CLASSES = 2_000  # with more, there is no discriminant of the logits: each prediction would take too long
-LOGITS_TO_STACK_ON = 10_000_000
-LOGITS_TO_CHOOSE_ON = 2_000_000  # the hyperparameters of a discriminant
-SAMPLES_OF_FOLD = 2  # fewest, for a division into folds
+LOGITS_TO_STACK_ON, SAMPLES_TO_STACK_ON = 4_000_000, 1_500  # whichever are more samples
+LOGITS_TO_CHOOSE_ON, FOLDS_TO_CHOOSE_ON = 2_000_000, 2  # the hyperparameters of a discriminant
 
 Head = ResidualHead | ManyClassesHead
 
@@ -84,8 +83,8 @@ def _folds(samples: ManySamples) -> NDArray[np.int64]:
 
 def _stacking_samples(samples: ManySamples, folds: NDArray[np.int64]) -> tuple[StackingSamples, NDArray[np.intp]]:
     """A fair part of the samples, in the order of their folds, and which these are."""
-    step = -(-len(folds) * samples.n_classes // LOGITS_TO_STACK_ON)
-    wanted = np.arange(0, len(folds), step)
+    most = max(SAMPLES_TO_STACK_ON, LOGITS_TO_STACK_ON // samples.n_classes)
+    wanted = np.arange(0, len(folds), -(-len(folds) // most))
     wanted = wanted[np.argsort(folds[wanted], kind="stable")]
     whole = samples.label_counts()
     counts = [whole - np.bincount(samples.codes[folds == fold], minlength=len(whole)) for fold in np.unique(folds)]
@@ -128,11 +127,12 @@ def _patterns(projected: Projected, samples: ManySamples) -> NDArray[np.float32]
 
 def _choose(found: OutOfFoldDiscriminants, logits: Base, samples: StackingSamples) -> Settings:
     """The hyperparameters of a discriminant with the lowest out-of-fold log loss, stacked on the logits."""
-    step = -(-logits.size // LOGITS_TO_CHOOSE_ON)
-    part, base = samples.every(step), logits[::step]
+    first = np.flatnonzero(samples.folds < FOLDS_TO_CHOOSE_ON)
+    some = first[:: -(-len(first) * logits.shape[1] // LOGITS_TO_CHOOSE_ON)]
+    part, base = samples.take(some), logits[some]
 
     def loss(settings: Settings) -> float:
-        return fit_many_stacking([base, found.scores(settings, step)], part, biases=False)[1]
+        return fit_many_stacking([base, found.scores(settings, some)], part, biases=False)[1]
 
     return min(settings_for(found.projected.shape[1]), key=loss)
 

@@ -41,12 +41,12 @@ class ManyClassesHead:
         from aftermax._many import kernels
 
         if not self.residual.terms:
-            out = np.empty(inputs[0].shape)
-            kernels.score(inputs[0], *self._numbers, out)
-            return out
+            simple: Scores = np.empty(inputs[0].shape)
+            kernels.score(inputs[0], *self._numbers, simple)
+            return simple
         out = self.residual.scores(inputs)
-        similarities = np.empty(out.shape)
-        kernels.score(inputs[0], 0.0, np.zeros(out.shape[1]), *self._numbers[2:], similarities)
+        similarities = np.empty_like(out)
+        kernels.score(inputs[0], 0.0, np.zeros_like(self.residual.biases), *self._of_means, similarities)
         out += similarities
         return out
 
@@ -54,7 +54,11 @@ class ManyClassesHead:
     def _numbers(self) -> tuple[Any, ...]:
         """What the kernels take after the logits."""
         residual = self.residual
-        return residual.slope, residual.biases, self.means.count, *self.means.arrays, self.weight
+        return residual.slope, residual.biases, *self._of_means
+
+    @property
+    def _of_means(self) -> tuple[Any, ...]:
+        return self.means.count, *self.means.arrays, self.weight
 
     def mixed_with_softmax(self, temperature: float, trust: float) -> ManyClassesHead:
         """The head whose scores are (1 - trust) * logits / temperature + trust * the scores of this one."""

@@ -4,68 +4,82 @@ import numpy as np
 
 from aftermax._utils.compiled import compiled
 
-BLOCK = 16  # values that are compared with the threshold at once
+BLOCK = 64  # values that are compared with the threshold at once
 
 
 @compiled
-def _sift_down(values, columns, size):
-    """Restore the order of a heap, whose root is the smallest, after the root was replaced."""
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            return
-        if child + 1 < size and values[child + 1] < values[child]:
-            child += 1
-        if values[place] <= values[child]:
-            return
-        values[place], values[child] = values[child], values[place]
-        columns[place], columns[child] = columns[child], columns[place]
-        place = child
+def _keep_largest_of(values, columns, filled, size):
+    """Move the ``size`` largest of the values that are filled to the front; the smallest of these."""
+    threshold = np.partition(values[:filled], filled - size)[filled - size]
+    kept = 0
+    for place in range(filled):
+        if values[place] > threshold:
+            values[kept], columns[kept] = values[place], columns[place]
+            kept += 1
+    for place in range(kept, size):  # all that equal the threshold count the same
+        values[place], columns[place] = threshold, columns[place]
+    return threshold
 
 
 @compiled
-def _largest_of_row(row, heap, places):
-    """Fill the heap with the largest values of a row, and ``places`` with their columns; the root is the smallest."""
-    size = len(heap)
-    for slot in range(size):
-        heap[slot], places[slot] = -np.inf, 0
-    first = 0
-    while first < len(row):
+def _largest_of_row(row, size, values, columns):
+    """Fill the first places with the largest values of a row and their columns; the smallest of these.
+
+    Values above a threshold are collected; when there is no room for more, the largest are kept, and the threshold is
+    raised to the smallest of them. Of values that equal it in the end, the columns are not theirs.
+    """
+    threshold, filled = -np.inf, 0
+    for first in range(0, len(row), BLOCK):
         last = min(first + BLOCK, len(row))
-        largest = row[first]
-        for column in range(first + 1, last):
-            largest = max(largest, row[column])
-        if largest > heap[0]:
-            for column in range(first, last):
-                if row[column] > heap[0]:
-                    heap[0], places[0] = row[column], column
-                    _sift_down(heap, places, size)
-        first = last
+        above = 0  # a sum of comparisons is computed with vector registers
+        for column in range(first, last):
+            above += row[column] > threshold
+        if above == 0:
+            continue
+        if filled + BLOCK > len(values):
+            threshold, filled = _keep_largest_of(values, columns, filled, size), size
+        for column in range(first, last):
+            if row[column] > threshold:
+                values[filled], columns[filled] = row[column], column
+                filled += 1
+    return _keep_largest_of(values, columns, filled, size)
 
 
 @compiled
-def _excess_of_row(row, heap, places, columns, excess):
+def _excess_of_row(row, values, places, columns, excess):
     """The largest values of a row as shares of the largest: by how much they exceed the next one after them.
 
-    The heap has room for one more value than there are columns. Halves, because differences of halves never overflow.
+    Halves, because differences of halves never overflow.
     """
-    _largest_of_row(row, heap, places)
-    largest = heap[0]
-    for slot in range(1, len(heap)):
-        largest = max(largest, heap[slot])
-    span = 0.5 * largest - 0.5 * heap[0]
-    for slot in range(1, len(heap)):
-        columns[slot - 1] = places[slot]
-        excess[slot - 1] = (0.5 * heap[slot] - 0.5 * heap[0]) / span if span > 0 else 0.0
+    count = len(columns)
+    smallest = _largest_of_row(row, count + 1, values, places)
+    largest = values[0]
+    for slot in range(1, count + 1):
+        largest = max(largest, values[slot])
+    span = 0.5 * largest - 0.5 * smallest
+    filled = 0
+    for slot in range(count + 1):
+        if values[slot] > smallest:
+            columns[filled] = places[slot]
+            excess[filled] = (0.5 * values[slot] - 0.5 * smallest) / span
+            filled += 1
+    for slot in range(filled, count):  # fewer, if several equal the smallest
+        columns[slot], excess[slot] = 0, 0.0
 
 
 @compiled
 def take_largest(values, columns, excess):
     """The largest values of each row, as in :class:`~aftermax._many.largest_scores.LargestScores`."""
-    heap, places = np.empty(columns.shape[1] + 1, values.dtype), np.empty(columns.shape[1] + 1, np.int32)
+    room = _room(columns.shape[1])
+    largest, places = np.empty(room, values.dtype), np.empty(room, np.int32)
     for n in range(len(values)):
-        _excess_of_row(values[n], heap, places, columns[n], excess[n])
+        _excess_of_row(values[n], largest, places, columns[n], excess[n])
+
+
+@compiled
+def _room(count):
+    """How many values are collected before the largest are picked."""
+    return 4 * (count + 1) + BLOCK
 
 
 @compiled
@@ -97,42 +111,37 @@ def add_similarities(columns, excess, unit_weights, begins, classes, entries, we
 def score(values, slope, biases, count, unit_weights, begins, classes, entries, weight, scores):
     """scores = slope * values + biases + weight * similarity, for several samples."""
     columns, excess = np.empty(count, np.int32), np.empty(count, np.float32)
-    heap, places = np.empty(count + 1, values.dtype), np.empty(count + 1, np.int32)
+    room = _room(count)
+    largest, places = np.empty(room, values.dtype), np.empty(room, np.int32)
+    similarities = np.empty(values.shape[1], np.float32)
     for n in range(len(values)):
         row, out = values[n], scores[n]
-        _excess_of_row(row, heap, places, columns, excess)
+        _excess_of_row(row, largest, places, columns, excess)
+        similarities[:] = 0.0
+        _add_similarity(columns, excess, unit_weights, begins, classes, entries, weight, similarities)
         for column in range(len(row)):
-            out[column] = slope * row[column] + biases[column]
-        _add_similarity(columns, excess, unit_weights, begins, classes, entries, weight, out)
+            out[column] = slope * row[column] + biases[column] + similarities[column]
 
 
 @compiled
 def predict(values, slope, biases, count, unit_weights, begins, classes, entries, weight, predicted):
     """The column of the largest of these scores; the scores are the same numbers."""
-    columns, excess = np.empty(count, np.int32), np.empty(count, np.float32)
-    heap, places = np.empty(count + 1, values.dtype), np.empty(count + 1, np.int32)
-    out = np.empty(values.shape[1])
+    scores = np.empty((1, values.shape[1]))
     for n in range(len(values)):
-        row = values[n]
-        _excess_of_row(row, heap, places, columns, excess)
-        for column in range(len(row)):
-            out[column] = slope * row[column] + biases[column]
-        _add_similarity(columns, excess, unit_weights, begins, classes, entries, weight, out)
-        predicted[n] = np.argmax(out)
+        score(values[n : n + 1], slope, biases, count, unit_weights, begins, classes, entries, weight, scores)
+        predicted[n] = np.argmax(scores[0])
 
 
 @compiled
 def keep_largest(begins, entries, count, kept):
-    """Mark the ``count`` largest entries of each class."""
-    heap, places = np.empty(count, entries.dtype), np.empty(count, np.int32)
+    """Mark the ``count`` largest entries of each class, and those that equal the smallest of these."""
     for k in range(len(begins) - 1):
         first, last = begins[k], begins[k + 1]
-        if last - first <= count:
-            kept[first:last] = True
-            continue
-        _largest_of_row(entries[first:last], heap, places)
-        for slot in range(count):
-            kept[first + places[slot]] = True
+        least = -np.inf
+        if last - first > count:
+            least = np.partition(entries[first:last], last - first - count)[last - first - count]
+        for place in range(first, last):
+            kept[place] = entries[place] >= least
 
 
 @compiled

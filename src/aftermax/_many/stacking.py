@@ -56,9 +56,9 @@ class StackingSamples(NamedTuple):
             first, last = np.searchsorted(self.folds, [fold, fold + 1])
             yield slice(int(first), int(last)), np.minimum(counts, FEW)
 
-    def every(self, step: int) -> StackingSamples:
-        """Every so many samples."""
-        return StackingSamples(self.codes[::step], self.weights[::step], self.folds[::step], self.label_counts)
+    def take(self, which: NDArray[np.intp]) -> StackingSamples:
+        """Some of the samples, in the same order."""
+        return StackingSamples(self.codes[which], self.weights[which], self.folds[which], self.label_counts)
 
 
 def fit_many_stacking(
@@ -192,4 +192,4 @@ class _Problem:
 
 def _indicators(kind: NDArray[np.int64]) -> NDArray[np.float32]:
     """For each class, which of the shared biases it has."""
-    return (kind[:, None] == np.arange(FEW)).astype(np.float32)
+    return np.asarray(kind[:, None] == np.arange(FEW), dtype=np.float32)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aftermax._heads.protocol import InputShape, State
 from aftermax._many.class_means import ClassMeans
@@ -18,7 +19,7 @@ OWN = {"means_count", "means_weight"}
 def to_state(residual: ResidualHead, means: ClassMeans, weight: float) -> State:
     """The residual head's, and the class means in three arrays."""
     values, arrays = residual.to_state()
-    own = {
+    own: dict[str, NDArray[Any]] = {
         "means_unit_weights": means.unit_weights,
         "means_begins": means.begins,
         "means_classes": means.classes,
