@@ -9,6 +9,7 @@ import numpy as np
 
 from aftermax._audit.counts import ClassCounts, PairCounts, most_changed
 from aftermax._audit.result import Audit
+from aftermax._utils.text import width
 from aftermax.plots._display import Display
 from aftermax.plots.gain_by_class import draw_wins_and_losses
 from aftermax.plots.style import (
@@ -80,9 +81,9 @@ class AuditDisplay(Display):
         shown, _ = most_changed(self.audit.by_class)
         lines = max(len(shown), len(self.audit.pairs), 4)
         names = [[_class_name(counts) for counts in shown], [_pair_name(counts) for counts in self.audit.pairs]]
-        width = 8.4 + LETTER_WIDTH * sum(max(map(len, column), default=0) for column in names)
-        figure = new_figure(width, 2.1 + 0.27 * lines)
-        verdict = textwrap.fill(self.audit.verdict, int(width / LETTER_WIDTH))
+        inches = 8.4 + LETTER_WIDTH * sum(max(map(width, column), default=0) for column in names)
+        figure = new_figure(inches, 2.1 + 0.27 * lines)
+        verdict = textwrap.fill(self.audit.verdict, int(inches / LETTER_WIDTH))
         figure.suptitle(verdict, fontsize="medium", x=0.01, ha="left", linespacing=1.4)
         axes: AxesList = figure.subplots(1, 2)
         return axes

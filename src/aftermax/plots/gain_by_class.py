@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._audit.counts import ClassCounts, most_changed
-from aftermax._utils.text import signed
+from aftermax._utils.text import signed, width
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import Predictions, predictions_from, predictions_of
 from aftermax.plots.style import (
@@ -128,7 +128,7 @@ class GainByClassDisplay(Display):
         if kind not in ("absolute", "relative"):
             raise ValueError(f"kind={kind!r} is not known: choose 'absolute' or 'relative'.")
         shown, rest = most_changed(self.by_class)
-        letters = max(len(shortened(one.name, 20)) for one in shown)
+        letters = max(width(shortened(one.name, 20)) for one in shown)
         axes = self._use_axes(ax, 6.6 + LETTER_WIDTH * letters, 1.6 + 0.27 * max(len(shown), 4))
         draw_wins_and_losses(axes, shown, rest, relative=kind == "relative")
         for line, one in enumerate(shown):

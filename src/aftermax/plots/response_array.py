@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from numpy.typing import ArrayLike
 
 from aftermax.plots._display import Display
+from aftermax.plots._fonts import font_for
 from aftermax.plots._inputs import response_array_of
 from aftermax.plots._responses import checked_response_array, class_indices, draw_responses, own_response_sizes
 from aftermax.plots.style import BAND, RULE, name_lines, new_figure, shortened
@@ -153,6 +154,6 @@ class ResponseArrayDisplay(Display):
         axes.set_xlim(low, high)
         names = array.classes
         title = f"{TEXTS[by].panel} {shortened(names[panel], 20 if len(shown) <= 4 else 7)}"
-        axes.set_title(title, fontsize="small")
+        axes.set_title(title, fontsize="small", **font_for(title))
         name_lines(axes, [shortened(names[i], 20) for i in shown], margin=0.5)
         axes.tick_params(labelleft=axes is self.axes_[0])
