@@ -131,8 +131,8 @@ class ClassPairDisplay(Display):
         self, axes: Axes, units: list[int], index: int, *, shift: float = 0.0, own_scale: bool = True
     ) -> None:
         """The responses to a class, each in units of the unit's response to its own class, or of the class's unit."""
-        array, by_unit = self.response_array, own_response_sizes(self.response_array, "column")
-        scale = by_unit[units] if own_scale else own_response_sizes(array, "row")[index]
+        array = self.response_array
+        scale = own_response_sizes(array, "column", units) if own_scale else own_response_sizes(array, "row", [index])
         center, left, right = (part[index, units] / scale for part in (array.center, array.left, array.right))
         label = f"class {shortened(array.classes[index], 20)}"
         lines = np.arange(len(units)) + shift

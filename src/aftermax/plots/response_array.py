@@ -108,7 +108,7 @@ class ResponseArrayDisplay(Display):
         by : {"column", "row"}, default="column"
             A panel for each unit, with its response to every class, or for each class, with every unit's response.
         classes : array-like, default=None
-            The classes to show, as rows and as columns. If None, the first twelve.
+            The classes to show, as rows and as columns, at most fifty. If None, the first twelve.
         figure : matplotlib Figure or SubFigure, default=None
             Where to draw. If None, a new figure.
         ax : sequence of matplotlib Axes, default=None
@@ -137,7 +137,7 @@ class ResponseArrayDisplay(Display):
         return self
 
     def _draw_panel(self, axes: Axes, by: str, panel: int, shown: list[int]) -> None:
-        array, scale = self.response_array, own_response_sizes(self.response_array, by)[panel]
+        array, (scale,) = self.response_array, own_response_sizes(self.response_array, by, [panel])
         cells = (shown, panel) if by == "column" else (panel, shown)
         center, left, right = (part[cells] / scale for part in (array.center, array.left, array.right))
         own = shown.index(panel)
