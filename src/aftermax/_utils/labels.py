@@ -225,12 +225,17 @@ def warn_if_misaligned(
     if that is so for some classes, which have each other's columns. The best order is a linear assignment problem on
     the confusion matrix (Kuhn, 1955).
     """
-    n_classes, n_samples, predicted = len(classes), len(codes), logits.argmax(axis=1)
-    right, sizes = (np.bincount(some, minlength=n_classes) for some in (codes[predicted == codes], codes))
+    n_classes, n_samples = len(classes), len(codes)
+    cells = codes * n_classes + logits.argmax(axis=1)
+    confusion = np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+    right, sizes = np.diagonal(confusion), confusion.sum(axis=1)
     accuracy = right.sum() / n_samples
     if accuracy > ALIGNED_ACCURACY and np.count_nonzero((right < sizes / 2) & (sizes >= SAMPLES_OF_SWAPPED)) < 2:
         return False
-    order, if_reordered = _best_order(codes, predicted, n_classes)
+    from scipy.optimize import linear_sum_assignment
+
+    order = linear_sum_assignment(-confusion)[1]
+    if_reordered = confusion[np.arange(n_classes), order]
     more, chance = int((if_reordered - right).sum()), n_samples / n_classes
     enough = any(more > gain * n_samples and n_samples >= least * n_classes for gain, least in ACCURACY_GAINS)
     swapped = _swapped(right, if_reordered, sizes, order)
@@ -252,29 +257,6 @@ def warn_if_misaligned(
         stacklevel=stacklevel,
     )
     return True
-
-
-def _best_order(
-    codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The column for each class that makes most samples right in all, and how many of the class that is.
-
-    The confusion matrix is sparse, as there may be thousands of classes. A class may also have no column: then none of
-    its samples is right, and its own column is returned. Each cell counts one more, as a 0 would be no cell.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-
-    cells, counts = np.unique(codes * n_classes + predicted, return_counts=True)
-    true, columns = np.divmod(cells, n_classes)
-    own = np.arange(n_classes)
-    weights = np.concatenate([counts + 1, np.ones(n_classes, dtype=counts.dtype)])
-    places = np.concatenate([true, own]), np.concatenate([columns, n_classes + own])
-    table = coo_array((weights, places), shape=(n_classes, 2 * n_classes)).tocsr()
-    order = min_weight_full_bipartite_matching(table, maximize=True)[1]
-    found = np.searchsorted(cells, own * n_classes + order).clip(max=len(cells) - 1)
-    is_cell = (order < n_classes) & (cells[found] == own * n_classes + order)
-    return np.where(order < n_classes, order, own), np.where(is_cell, counts[found], 0)
 
 
 def _swapped(
