@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._heads.fingerprint import Fingerprint
-from aftermax._utils.large import chunks_of, in_float64, predicted_columns
+from aftermax._utils.large import column_sums, in_float64, predicted_columns
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.untrusted import fields, number, some
 
@@ -35,8 +35,8 @@ class Reference:
         """Of these logits."""
         certainty = softmax_certainty(logits)
         shares = np.bincount(predicted_columns(logits), minlength=logits.shape[1]) / len(logits)
-        means = _column_means(logits, relative_logits)
-        variances = _column_means(logits, lambda chunk: np.square(relative_logits(chunk) - means))
+        means = column_sums(logits, relative_logits) / len(logits)
+        variances = column_sums(logits, lambda chunk: np.square(relative_logits(chunk) - means)) / len(logits)
         return cls(
             float(certainty.mean()),
             float(certainty.std()),
@@ -84,11 +84,3 @@ def relative_logits(logits: NDArray[Any]) -> NDArray[np.float64]:
     """Each logit less the mean of its sample's."""
     limited = np.clip(in_float64(logits), -LARGEST, LARGEST)
     return np.asarray(limited - limited.mean(axis=1, keepdims=True))
-
-
-def _column_means(logits: NDArray[Any], function: Callable[[NDArray[Any]], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The mean of each column of what the function makes of the logits, chunk by chunk."""
-    total = np.zeros((1, logits.shape[1]))
-    for chunk in chunks_of(logits):  # row after row is added, as within one array: chunks make no difference
-        total = np.concatenate([total, function(logits[chunk])]).sum(axis=0, keepdims=True)
-    return np.asarray(total[0] / len(logits))

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from aftermax._utils.labels import encode_labels, warn_if_misaligned
+from aftermax._utils.labels import encode_labels
 from aftermax._utils.large import predicted_columns
+from aftermax._utils.misaligned_columns import warn_if_misaligned
 from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_logits, compute_ready, kept_if_many

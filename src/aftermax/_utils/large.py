@@ -16,7 +16,7 @@ from aftermax._utils.threads import over_ranges
 
 # Logits are many if they have more columns than this, or are more than that (160 MB in float64).
 MANY_CLASSES, MANY_LOGITS = 256, 20_000_000
-VALUES_PER_CHUNK = 2**20  # 8 MB in float64
+VALUES_PER_CHUNK = 2**17  # 1 MB in float64, which stays in a core's cache
 
 
 def are_many(shape: tuple[int, ...]) -> bool:
@@ -59,6 +59,23 @@ def fill_from_chunks(
 
     over_ranges(work, len(out), samples_per_chunk(logits.shape[1]))
     return out
+
+
+def column_sums(logits: NDArray[Any], function: Callable[[NDArray[Any]], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The sum of each column of what ``function`` makes of the chunks: a new array with as many rows and columns.
+
+    Row after row is added, as numpy does within one array: the chunks make no difference, to the last bit. (Only of a
+    single column does numpy sum parts first.)
+    """
+    n_samples, n_columns = logits.shape
+    if n_columns == 1 or n_samples <= samples_per_chunk(n_columns):
+        return np.asarray(function(logits).sum(axis=0))
+    total = np.zeros(n_columns)
+    for chunk in chunks_of(logits):
+        values = function(logits[chunk])
+        values[0] += total
+        total = values.sum(axis=0)
+    return total
 
 
 def as_floats(logits: NDArray[Any]) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from aftermax._utils.large import are_many, as_floats, chunks_of, in_float64, sa
 from aftermax._utils.one_logit import SIGMOID_OUTPUTS, is_one_logit, look_like_sigmoid_outputs, shape_of, two_columns
 
 PROBABILITY_TOLERANCE = 1e-3
-SAMPLES_CHECKED = 1000
+SAMPLES_CHECKED, VALUES_CHECKED = 1000, 2**22  # by which probabilities are told: at most
 FLOATS = (np.float32, np.float64)
 PROBABILITIES_WARNING = (
     "logits look like probabilities: no value is negative, and every sample sums to 1 (or to 100, in percent). Pass "
@@ -239,7 +239,7 @@ def look_like_probabilities(logits: NDArray[Any]) -> bool:
     With K probabilities rounded to two digits, a sum may be off by K / 200. Fewer than 20 samples could come that close
     by chance, so they must sum exactly.
     """
-    most = min(SAMPLES_CHECKED, samples_per_chunk(logits.shape[1]))
+    most = min(SAMPLES_CHECKED, samples_per_chunk(logits.shape[1], VALUES_CHECKED))
     samples = logits[:: max(1, len(logits) // most)]
     rounding = min(samples.shape[1] / 200, 0.1) if len(samples) >= 20 else 0
     tolerance = max(PROBABILITY_TOLERANCE, rounding)

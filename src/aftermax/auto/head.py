@@ -17,7 +17,7 @@ from aftermax._utils.class_weight import total_weights
 from aftermax._utils.comparison import promised_gain
 from aftermax._utils.folds import Split, content_order, sample_keys
 from aftermax._utils.groups import as_groups, joined_groups, numbered_by_appearance
-from aftermax._utils.large import MANY_CLASSES
+from aftermax._utils.large import MANY_CLASSES, samples_per_chunk
 from aftermax._utils.paired_tests import ALPHA
 from aftermax._utils.random import generator
 from aftermax._utils.rare_classes import warn_if_rare
@@ -29,6 +29,7 @@ from aftermax.auto._unlabelled import warn_of_unlabelled
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
 MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
+LOGITS_AT_A_TIME = 20_000_000  # that are predicted of the samples that were not fitted on
 
 
 class AutoHead(HeadEstimator):
@@ -287,7 +288,10 @@ class AutoHead(HeadEstimator):
         mask = np.ones(len(codes), dtype=bool)
         mask[fitted_on] = selection.held_out
         others = np.setdiff1d(np.arange(len(codes)), fitted_on)
-        codes[others] = selection.fitted.predict([values[others] for values in samples.inputs])
+        step = samples_per_chunk(samples.logits.shape[1], LOGITS_AT_A_TIME)
+        for first in range(0, len(others), step):
+            some = others[first : first + step]
+            codes[some] = selection.fitted.predict([values[some] for values in samples.inputs])
         self.held_out_: NDArray[Any] = self.classes_[codes]
         self.held_out_mask_ = mask
 

@@ -16,8 +16,9 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.labelled_samples import labelled_samples
-from aftermax._utils.labels import label_codes, warn_if_misaligned
+from aftermax._utils.labels import label_codes
 from aftermax._utils.large import predicted_columns
+from aftermax._utils.misaligned_columns import warn_if_misaligned
 from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.paired_tests import relative_gain
 from aftermax._utils.progress import Progress
