@@ -40,10 +40,8 @@ def _compare_with_chance(predicted: NDArray[np.int64], codes: NDArray[np.int64],
     """Return how many predictions are right by chance, and whether significantly more are: one-sided, at 1 %.
 
     By chance means that the labels are permuted at random. The expected agreement is that of Cohen's kappa (1960). Its
-    variance is that of Hoeffding's (1951) combinatorial central limit theorem: sum_ij d_ij^2 / (n - 1), where d_ij is
-    a_ij, 1 if prediction i equals label j and 0 otherwise, with the means of its rows and columns subtracted. That sum
-    is sum_ij a_ij^2 - n sum_i r_i^2 - n sum_j c_j^2 + n^2 m^2, by the means r of the rows, c of the columns and m of
-    all; as those of a class are equal, it takes no table of pairs of classes.
+    variance is that of Hoeffding's (1951) combinatorial central limit theorem: sum_ij a_ij^2 / (n - 1), where a_ij is 1
+    if prediction i equals label j and 0 otherwise, with the means of its rows and columns subtracted.
 
     References
     ----------
@@ -52,12 +50,10 @@ def _compare_with_chance(predicted: NDArray[np.int64], codes: NDArray[np.int64],
     J. Cohen (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20, 37-46.
     """
     n_samples, right = len(codes), int(np.count_nonzero(predicted == codes))
-    as_predicted, as_labelled = (
-        np.bincount(some, minlength=n_classes).astype(np.float64) for some in (predicted, codes)
-    )
-    chance = float(as_predicted @ as_labelled) / n_samples
-    of_rows = as_predicted @ np.square(as_labelled) / n_samples
-    of_columns = as_labelled @ np.square(as_predicted) / n_samples
-    squares = float(n_samples * chance - of_rows - of_columns + chance**2)
-    deviation = math.sqrt(max(squares, 0.0) / (n_samples - 1))  # rounding may give less than 0
+    times = (np.bincount(some, minlength=n_classes).tolist() for some in (predicted, codes))
+    both = [(p, q) for p, q in zip(*times, strict=True) if p and q]  # how often each class is predicted, and is true
+    agree, skew = sum(p * q for p, q in both), sum(p * q * (p + q) for p, q in both)
+    # sum_ij a_ij^2, with the sums multiplied out; whole numbers, so that nothing cancels.
+    squares = (agree * n_samples**2 - skew * n_samples + agree**2) / n_samples**2
+    chance, deviation = agree / n_samples, math.sqrt(squares / (n_samples - 1))
     return chance, right - chance > Z_ONE_PERCENT * deviation + ROUNDING

@@ -10,12 +10,14 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._heads.estimator import HeadEstimator
+from aftermax._many.samples import ManySamples
 from aftermax._residual.capacity import BUDGETS
 from aftermax._residual.samples import Samples
 from aftermax._utils.class_weight import total_weights
 from aftermax._utils.comparison import promised_gain
 from aftermax._utils.folds import Split, content_order, sample_keys
 from aftermax._utils.groups import as_groups, joined_groups, numbered_by_appearance
+from aftermax._utils.large import MANY_CLASSES, samples_per_chunk
 from aftermax._utils.paired_tests import ALPHA
 from aftermax._utils.random import generator
 from aftermax._utils.rare_classes import warn_if_rare
@@ -27,6 +29,7 @@ from aftermax.auto._unlabelled import warn_of_unlabelled
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
 MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
+LOGITS_AT_A_TIME = 20_000_000  # that are predicted of the samples that were not fitted on
 
 
 class AutoHead(HeadEstimator):
@@ -150,6 +153,8 @@ class AutoHead(HeadEstimator):
     0.34
     """
 
+    _fits_any_precision = True
+
     def __init__(
         self,
         *,
@@ -215,15 +220,16 @@ class AutoHead(HeadEstimator):
         weights = total_weights(sample_weight, self.class_weight, codes, self.classes_, self.class_prior)
         samples = Samples(logits, codes, weights, hidden, sample_keys(logits, together))
         rng = generator(self.random_state)
-        fitted_on = _fitted_on(samples, rng)
+        many = len(self.classes_) > MANY_CLASSES
+        fitted_on = _fitted_on(samples, rng, many)
         splits = self._splits(samples, together, fitted_on, rng, y, groups)
         with one_blas_thread():
             selection = select(
-                samples.take(fitted_on),
+                ManySamples.of(samples, fitted_on) if many else samples.take(fitted_on),
                 splits,
                 None if together is None else np.unique(together[fitted_on], return_inverse=True)[1],
                 self.classes_,
-                capacity=BUDGETS[self.budget],
+                budget=self.budget,
                 alpha=self.alpha,
                 only_proven=self.only_proven,
                 keep_unlabelled=self.keep_unlabelled,
@@ -251,7 +257,7 @@ class AutoHead(HeadEstimator):
     ) -> list[Split]:
         """The splits of the samples that are fitted on, as positions among these."""
         if self.cv is None or isinstance(self.cv, Integral):
-            (n_samples, n_classes), keys = samples.logits[fitted_on].shape, samples.keys[fitted_on]
+            n_samples, n_classes, keys = len(fitted_on), len(self.classes_), samples.keys[fitted_on]
             repeats = default_repeats(n_samples, n_classes) if self.cv is None else 1
             # Copies alone need no groups: they share a key, and so a fold.
             some = None
@@ -282,7 +288,10 @@ class AutoHead(HeadEstimator):
         mask = np.ones(len(codes), dtype=bool)
         mask[fitted_on] = selection.held_out
         others = np.setdiff1d(np.arange(len(codes)), fitted_on)
-        codes[others] = selection.fitted.predict([values[others] for values in samples.inputs])
+        step = samples_per_chunk(samples.logits.shape[1], LOGITS_AT_A_TIME)
+        for first in range(0, len(others), step):
+            some = others[first : first + step]
+            codes[some] = selection.fitted.predict([values[some] for values in samples.inputs])
         self.held_out_: NDArray[Any] = self.classes_[codes]
         self.held_out_mask_ = mask
 
@@ -327,9 +336,14 @@ class AutoHead(HeadEstimator):
         return float(accuracy_score(y, self.predict(X, features), sample_weight=sample_weight))
 
 
-def _fitted_on(samples: Samples, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The samples to fit on, in an order that does not depend on the order they came in: those with positive weight."""
+def _fitted_on(samples: Samples, rng: np.random.Generator, many: bool) -> NDArray[np.intp]:
+    """The samples to fit on, in an order that does not depend on the order they came in: those with positive weight.
+
+    Heads for many classes are fitted on all of them.
+    """
     order = content_order(samples.logits, samples.codes, samples.features)
     order = order[samples.weights[order] > 0]
+    if many:
+        return order
     most = min(MAX_SAMPLES, max(MIN_SAMPLES, MAX_LOGITS // samples.logits.shape[1]))
     return order[np.sort(rng.permutation(len(order))[:most])]
