@@ -70,7 +70,7 @@ def fit_class_means(
     vectors, unit_weights = _vectors(largest, n_classes)
     members = csr_array((weights.astype(np.float32), (codes, np.arange(n_samples))), (n_classes, n_samples))
     sums = members @ vectors
-    own = max(float(sums.diagonal().sum() / weights.sum()), LEAST)
+    own = max(float(sums.diagonal().sum() / max(weights.sum(), LEAST)), LEAST)
     means = csr_array(sums + diags_array(np.full(n_classes, OWN_SAMPLES * own, np.float32)))
     by_unit = csr_array(_unit_length(_with_fewer_entries(_unit_length(means))).T)
     by_unit.sort_indices()

@@ -26,6 +26,7 @@ from aftermax._residual.samples import TINY
 
 COMPONENTS = (64, 256, 1_024)
 RIDGES = (0.03, 0.3)
+LEAST_VARIANCE = 1e-3  # within classes, of that of all samples: a handful of samples may have none
 ALL = slice(None)
 PRIOR_SAMPLES = (0.5, 3.0)  # how many samples the expected mean counts for
 
@@ -104,7 +105,7 @@ def fit_discriminant(moments: Moments, patterns: NDArray[np.float32], settings: 
     """
     size, ridge, prior_samples = settings
     covariance = moments.covariance_within(size)
-    target = max(float(np.trace(covariance)) / size, TINY)
+    target = max(float(np.trace(covariance)), LEAST_VARIANCE) / size
     shrunk = (1 - ridge) * covariance + ridge * target * np.eye(size)
     means = moments.means(patterns, size, prior_samples)
     slopes = np.linalg.solve(shrunk, means.T.astype(np.float64)).astype(np.float32)
