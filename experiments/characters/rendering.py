@@ -41,7 +41,8 @@ class Renderer:
         """The places of the characters that the font has, and that leave ink."""
         from fontTools.ttLib import TTFont
 
-        glyphs = TTFont(self._path, fontNumber=self._index, lazy=True).getBestCmap()
+        with TTFont(self._path, fontNumber=self._index, lazy=True) as font:
+            glyphs = font.getBestCmap()
         there = [len(each) == 1 and ord(each) in glyphs and self._has_ink(each) for each in characters]
         return np.flatnonzero(there)
 
