@@ -15,6 +15,7 @@ LAYERS = [
     {"answers"},
     {"_heads", "unlabelled"},
     {"sph", "_residual"},
+    {"_many"},
     {"auto"},
     {"_audit", "_check", "posthoc", "storage"},
     {"bridges", "_scorefiles", "plots"},

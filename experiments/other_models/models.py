@@ -88,4 +88,4 @@ def responses(name: str, draw: Draw, seed: int) -> Scores:
     """Train a model, and return its responses to the validation and the test samples."""
     model = PostHocClassifier(MODELS[name].train(*draw.train, seed))
     validation, test = (model.logits(part.features) for part in (draw.validation, draw.test))
-    return Scores(validation, draw.validation.labels, test, draw.test.labels)  # type: ignore[arg-type]  # in double
+    return Scores(validation, draw.validation.labels, test, draw.test.labels)

@@ -43,3 +43,20 @@ def test_of_many_classes_those_that_change_most_are_shown_and_the_rest_is_summed
     assert min(abs(one.net) for one in shown) >= max(abs(one.net) for one in set(many) - set(shown))
     assert rest == ClassCounts("25 others", 250, 125, *(sum(one[k] for one in set(many) - set(shown)) for k in (3, 4)))
     assert most_changed(many[:16])[1] == []
+
+
+def test_classes_that_get_worse_are_shown_even_if_many_others_get_better_by_more():
+    better = tuple(ClassCounts(j, 90, 50, 20 + j % 7, 0) for j in range(2_000))
+    worse = tuple(ClassCounts(j, 90, 50, 0, 1 + j % 3) for j in range(2_000, 2_300))
+    shown, (rest,) = most_changed(better + worse)
+    assert [one.net for one in shown] == [26] * 10 + [-3] * 5
+    assert rest.name == "2,285 others"
+    assert rest.net == sum(one.net for one in better + worse) - sum(one.net for one in shown)
+
+
+def test_as_many_classes_are_shown_as_asked_for():
+    many = tuple(ClassCounts(j, 10, 5, j % 3, j % 2) for j in range(40))
+    for most in (1, 2, 3, 30, 38):
+        shown, (rest,) = most_changed(many, most)
+        assert len(shown) == most
+        assert rest.name == f"{40 - most} others"

@@ -8,6 +8,8 @@ import pytest
 
 from aftermax._heads.protocol import InputShape
 from aftermax._heads.softmax import SoftmaxHead
+from aftermax._many.fitting import fit_many
+from aftermax._many.samples import ManySamples
 from aftermax._residual.fitting import fit_corrections
 from aftermax._residual.head import compact
 from aftermax._utils.untrusted import Arrays
@@ -30,6 +32,7 @@ def heads(samples):
         "softmax": SoftmaxHead(1.7),
         "sph": SPHClassifier(certainty=0.95, veto_distance=3.0).fit(few.logits, few.codes).fitted_head_,
         "combination": compact(fit_corrections(few, 0)["combination"]),
+        "class means": fit_many(ManySamples.of(few, np.arange(300))).heads["class means and discriminants"],
     }
 
 
@@ -93,6 +96,10 @@ class NumpyOperations:
     @staticmethod
     def row_max(value):
         return np.max(value, axis=-1, keepdims=True)
+
+    @staticmethod
+    def row_kth_largest(value, k):
+        return -np.sort(-value, axis=-1)[..., k - 1 : k]
 
     @staticmethod
     def row_sum(value):

@@ -100,12 +100,12 @@ def test_it_draws_into_given_axes_one_for_each_class():
     assert [text.get_text() for text in given[0].get_legend().get_texts()] == ["class 0", "class 2"]
 
 
-def test_without_matplotlib_the_error_names_the_install_command():
+@pytest.mark.parametrize("name", ["cat", "\u732b"])
+def test_without_matplotlib_the_error_names_the_install_command(name):
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from aftermax import ResponseArray\n"
-        "from aftermax.plots import ResponseArrayDisplay\n"
-        "ResponseArrayDisplay(ResponseArray.fit([[1, 0], [0, 1]], [0, 1])).plot()"
+        "from aftermax.plots import GainByClassDisplay\n"
+        f"GainByClassDisplay([{name!r}], rows=[1], errors=[1], wins=[1], losses=[0]).plot()"
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
     assert "pip install 'aftermax[plots]'" in done.stderr

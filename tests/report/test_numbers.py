@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from aftermax import AutoHead, audit
 from aftermax._audit.verdict import better_and_worse, samples_to_be_sure
 from aftermax._utils.text import fewer, fewer_between, fewer_count, percent
-from aftermax.report._chart_data import MAX_PICKED_CLASSES
+from aftermax.report._response_data import MAX_PICKED_CLASSES
 from aftermax.report._tables import MAX_LISTED_CLASSES
 from helpers.report_pages import cells, certainties, number
 from helpers.samples import make_samples
@@ -126,12 +126,11 @@ def test_of_very_many_classes_part_is_listed_and_the_file_stays_small(opened):
         found = audit(logits, labels, GaussianNB(), cv=2)
     page = opened(found, logits, labels)
     assert page.locator("#class option").count() == MAX_PICKED_CLASSES
-    assert f"The {MAX_PICKED_CLASSES} of 230 classes" in page.locator("#response-note").text_content()
+    assert f"Of 230 classes, {MAX_PICKED_CLASSES} are compared" in page.locator("#response-note").text_content()
     listed = cells(page, "classes")
     assert len(listed) == MAX_LISTED_CLASSES
-    wins, losses = re.findall(
-        r"have ([\d,]+) wins and ([\d,]+) losses", page.locator("#classes-caption").text_content()
-    )[0]
+    note = page.locator("#class-status").text_content()
+    wins, losses = re.findall(r"have ([\d,]+) wins and ([\d,]+) losses", note)[0]
     assert number(wins) + sum(number(line[6]) for line in listed) == found.wins
     assert number(losses) + sum(number(line[7]) for line in listed) == found.losses
     assert len(page.content()) < 400_000

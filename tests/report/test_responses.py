@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aftermax import ResponseArray
-from aftermax.report._chart_data import MAX_UNITS
+from aftermax.report._response_data import MAX_UNITS
 from helpers.report_pages import cells, number
 
 pytestmark = pytest.mark.browser

@@ -1,5 +1,7 @@
 """ResponseArray, the paper's D."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,20 @@ def test_a_person_can_read_it(size):
     assert "nan" not in text
     assert ("and 20 more" in text) == (size == 30)
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_is_printed_of_the_separation_is_that_of_the_own_unit():
+    array = ResponseArray.fit(*make_samples(n_samples=200, n_classes=12))
+    printed = [line.split()[-2] for line in repr(array).splitlines()[2:12]]
+    assert printed == [f"{value:.3g}" for value in np.diagonal(array.separation())[:10]]
+
+
+def test_thousands_of_classes_are_printed_without_a_table_of_all_separations():
+    array = ResponseArray(*np.ones((3, 2_000, 2_000)), np.full(2_000, 5), np.arange(2_000))
+    tracemalloc.start()
+    assert "and 1990 more" in repr(array)
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
 
 
 def test_it_cannot_be_changed_by_accident():

@@ -1,10 +1,13 @@
 """Warnings about an accuracy that is no better than chance."""
 
+import math
+import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 
+from aftermax._utils import chance
 from aftermax._utils.chance import warn_if_by_chance
 
 
@@ -32,3 +35,28 @@ def test_if_the_head_is_better_only_the_columns_are_in_doubt():
     codes = rng.integers(4, size=400)
     with pytest.warns(UserWarning, match=r"than chance \(\d+\): the head is better, but check"):
         warn_if_by_chance(rng.integers(4, size=400), codes, codes, 4)
+
+
+def test_chance_is_that_of_labels_in_a_random_order(monkeypatch):
+    """Its mean and standard deviation, by Hoeffding's sum over all pairs of samples."""
+    rng = np.random.default_rng(0)
+    predicted, codes = rng.choice(5, p=[0.5, 0.2, 0.1, 0.1, 0.1], size=(2, 60))
+    same = (predicted[:, None] == codes).astype(float)
+    centered = same - same.mean(axis=0) - same.mean(axis=1, keepdims=True) + same.mean()
+    deviation = math.sqrt(np.square(centered).sum() / 59)
+    expected = same.sum() / 60
+    compared = {}
+    for z in (-0.999, 0.999):  # of the standard deviations between chance and what was found
+        found = np.count_nonzero(predicted == codes)
+        monkeypatch.setattr(chance, "Z_ONE_PERCENT", (found - expected) / deviation + z * 1e-6)
+        compared[z] = by_chance(predicted, predicted, codes, 5)
+    assert list(compared.values()) == [0, 1]
+
+
+def test_tens_of_thousands_of_classes_take_no_table_of_their_pairs():
+    rng = np.random.default_rng(0)
+    softmax, codes = rng.integers(32_000, size=(2, 5_000))
+    tracemalloc.start()
+    assert by_chance(softmax, codes, codes, 32_000) == 1
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()

@@ -57,7 +57,7 @@ def test_a_column_that_is_no_response_is_warned_of_as_such_only():
 def test_a_rare_class_and_few_samples_are_not_warned_of(n_classes, of_the_class):
     n_samples = {29: 100, 99: 400, 49: 1000, 149: 3000}[of_the_class]
     codes = np.repeat([0, 1], [of_the_class, n_samples - of_the_class])
-    logits = np.eye(n_classes)[np.arange(n_samples) % (n_classes - 1) + 1]
-    warn_if_unpredicted(logits, codes, np.arange(n_classes))
+    predicted = np.arange(n_samples) % (n_classes - 1) + 1
+    warn_if_unpredicted(predicted, codes, np.arange(n_classes))
     with pytest.warns(UserWarning, match=f"{NEVER}0"):
-        warn_if_unpredicted(logits, np.where(np.arange(n_samples) == n_samples - 1, 0, codes), np.arange(n_classes))
+        warn_if_unpredicted(predicted, np.where(np.arange(n_samples) == n_samples - 1, 0, codes), np.arange(n_classes))

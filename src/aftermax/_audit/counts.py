@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 MAX_CLASSES = 15  # shown one by one; the others are summed
+WORSE_SHARE = 3  # one in so many of them is for classes that get worse, even if others change more
 
 
 class ClassCounts(NamedTuple):
@@ -77,7 +79,9 @@ def largest_rises(
     return tuple(PairCounts(one.true, one.taken_for, before=one.after, after=one.before) for one in swapped)
 
 
-def most_changed(by_class: tuple[ClassCounts, ...]) -> tuple[list[ClassCounts], list[ClassCounts]]:
+def most_changed(
+    by_class: tuple[ClassCounts, ...], most: int = MAX_CLASSES
+) -> tuple[list[ClassCounts], list[ClassCounts]]:
     """Return the classes to show, from the largest drop of errors to the largest rise, and the sum of any others.
 
     Examples
@@ -86,10 +90,21 @@ def most_changed(by_class: tuple[ClassCounts, ...]) -> tuple[list[ClassCounts], 
     >>> most_changed((ClassCounts("cat", 9, 3, 0, 1), ClassCounts("dog", 9, 5, 4, 1)))[0][0].name
     'dog'
     """
-    order = sorted(by_class, key=lambda one: (-abs(one.net), -one.wins - one.losses, -one.errors))
-    most = len(order) if len(order) <= MAX_CLASSES + 1 else MAX_CLASSES
-    shown, others = sorted(order[:most], key=lambda one: (-one.net, one.losses, -one.errors)), order[most:]
-    if not others:
-        return shown, []
-    counts = (sum(column) for column in zip(*(one[1:] for one in others), strict=True))
-    return shown, [ClassCounts(f"{len(others):,} others", *counts)]
+    order = by_size_of_change(by_class)
+    if len(order) <= most + 1:
+        return in_order(order), []
+    worse = [one for one in order if one.net < 0][: most // WORSE_SHARE]
+    rest = [one for one in order if not any(one is other for other in worse)]
+    places = most - len(worse)
+    counts = (sum(column) for column in zip(*(one[1:] for one in rest[places:]), strict=True))
+    return in_order([*worse, *rest[:places]]), [ClassCounts(f"{len(rest) - places:,} others", *counts)]
+
+
+def by_size_of_change(by_class: Iterable[ClassCounts]) -> list[ClassCounts]:
+    """Sort classes by how much their errors change, in either direction, the largest change first."""
+    return sorted(by_class, key=lambda one: (-abs(one.net), -one.wins - one.losses, -one.errors))
+
+
+def in_order(classes: Iterable[ClassCounts]) -> list[ClassCounts]:
+    """Sort classes from the largest drop of errors to the largest rise."""
+    return sorted(classes, key=lambda one: (-one.net, one.losses, -one.errors))

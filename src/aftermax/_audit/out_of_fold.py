@@ -13,6 +13,7 @@ from sklearn.base import clone
 from aftermax._utils.folds import Split, sample_keys
 from aftermax._utils.indexing import select_samples
 from aftermax._utils.labels import label_codes
+from aftermax._utils.large import predicted_columns
 from aftermax._utils.splits import given_splits, random_splits
 
 
@@ -20,7 +21,7 @@ class Samples(NamedTuple):
     """Labelled samples of an audit, checked."""
 
     table: Any  # the logits as they were passed: heads may select columns by name
-    logits: NDArray[np.float64]
+    logits: NDArray[Any]
     codes: NDArray[np.int64]
     names: NDArray[Any]
     metadata: dict[str, NDArray[Any]]  # features, weights and groups for the head's fit, where there are any
@@ -46,13 +47,13 @@ def out_of_fold(head: Any, samples: Samples, cv: Any, rng: np.random.Generator) 
         return clone(unfitted).fit(select_samples(samples.table, some), names[codes[some]], **metadata)
 
     everything = np.arange(len(codes))
-    fitted = fit(everything)
+    fitted = clone(unfitted).fit(samples.table, names[codes], **known)
     if hasattr(fitted, "held_out_"):
         mask = getattr(fitted, "held_out_mask_", np.ones(len(codes), dtype=bool))
         if getattr(fitted, "fell_back_", False):  # it predicts as softmax does; held_out_ is of what it rejected
-            return Predicted(fitted, samples.logits.argmax(axis=1), mask)
+            return Predicted(fitted, predicted_columns(samples.logits), mask)
         return Predicted(fitted, _as_codes(fitted.held_out_, everything, names, head), mask)
-    predicted, mask = samples.logits.argmax(axis=1), np.zeros(len(codes), dtype=bool)
+    predicted, mask = predicted_columns(samples.logits), np.zeros(len(codes), dtype=bool)
     for train, test in _splits(samples, cv, rng):
         mask[test] = True
         if np.ptp(codes[train]) > 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from aftermax._audit import tables, verdict
-from aftermax._audit.counts import ClassCounts, PairCounts
+from aftermax._audit.counts import MAX_CLASSES, ClassCounts, PairCounts
 from aftermax.auto.candidates import Candidates
 
 if TYPE_CHECKING:
@@ -126,11 +126,14 @@ class Audit:
             values["candidates"] = self.candidates.to_dict()
         return {"verdict": self.verdict} | {name: _plain(value) for name, value in values.items()}
 
-    def plot(self, *, ax: Sequence[Axes] | NDArray[Any] | None = None) -> AuditDisplay:
-        """Draw wins and losses by class, and the pairs of classes before and after, in two Axes or in a new figure."""
+    def plot(self, *, max_classes: int = MAX_CLASSES, ax: Sequence[Axes] | NDArray[Any] | None = None) -> AuditDisplay:
+        """Draw wins and losses by class, and the pairs of classes before and after, in two Axes or in a new figure.
+
+        Of more than ``max_classes``, those that change most are drawn.
+        """
         from aftermax.plots import AuditDisplay
 
-        return AuditDisplay.from_audit(self, ax=ax)
+        return AuditDisplay.from_audit(self, max_classes=max_classes, ax=ax)
 
 
 def _plain(value: Any) -> Any:

@@ -16,18 +16,21 @@ from sklearn.base import clone
 from aftermax._audit.counts import count_by_class, largest_drops, largest_rises
 from aftermax._audit.out_of_fold import Predicted, Samples, out_of_fold
 from aftermax._audit.result import Audit
+from aftermax._heads.estimator import HeadEstimator
 from aftermax._utils.chance import warn_if_by_chance
 from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.groups import as_groups, joined_groups
-from aftermax._utils.labels import encode_labels, warn_if_misaligned
+from aftermax._utils.labels import encode_labels
+from aftermax._utils.large import predicted_columns
+from aftermax._utils.misaligned_columns import warn_if_misaligned
 from aftermax._utils.one_logit import is_one_logit, one_column
 from aftermax._utils.paired_tests import samples_range, wins_and_losses
 from aftermax._utils.random import generator
 from aftermax._utils.splits import check_cv_parameter
 from aftermax._utils.text import listed
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
-from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready
+from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready, kept_if_many
 from aftermax.auto.head import AutoHead
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
@@ -138,13 +141,15 @@ def _audit(
     head = _with_class_parameters(head, given)
     with _never_ignored():
         _warn_if_fitted(head)
-        checked = compute_ready(as_logits(logits))
+        passed = as_logits(logits)
+        checked = kept_if_many(passed) if isinstance(head, HeadEstimator) else compute_ready(passed)
         classes = _agreed_classes(given.classes, head)
         headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
         names, codes = encode_labels(labels, checked.shape, classes, headings, one_logit=one_logit)
-        misaligned = warn_if_misaligned(checked, codes, names)
+        by_softmax = predicted_columns(checked)
+        misaligned = warn_if_misaligned(by_softmax, codes, names)
         if not misaligned:
-            warn_if_unpredicted(checked, codes, names)
+            warn_if_unpredicted(by_softmax, codes, names)
     samples, weights = _samples(logits, checked, codes, names, given, head)
     before_fit = len(caught)
     ours = isinstance(head, AutoHead | SPHClassifierCV)
@@ -153,7 +158,7 @@ def _audit(
     during_fit = slice(before_fit, len(caught))
     if not misaligned:
         with _never_ignored():
-            warn_if_by_chance(checked.argmax(axis=1), found.codes, codes, len(names))
+            warn_if_by_chance(by_softmax, found.codes, codes, len(names))
     warned = caught.copy()
     if not ours:
         del warned[during_fit]  # the warnings of other heads may hold anything, such as paths
@@ -162,7 +167,7 @@ def _audit(
 
 def _samples(
     logits: ArrayLike,
-    checked: NDArray[np.float64],
+    checked: NDArray[Any],
     codes: NDArray[np.int64],
     names: NDArray[Any],
     given: _Arguments,
@@ -256,7 +261,7 @@ def _agreed_classes(classes: ArrayLike | None, head: Any) -> ArrayLike | None:
 def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], messages: tuple[str, ...]) -> Audit:
     head, mask = found.head, found.mask & (weights > 0)  # without weight, a sample is no evidence
     codes, names, predicted = samples.codes[mask], samples.names, found.codes[mask]
-    softmax, weights = samples.logits[mask].argmax(axis=1), weights[mask]
+    softmax, weights = predicted_columns(samples.logits)[mask], weights[mask]
     groups = None if samples.groups is None else np.unique(samples.groups[mask], return_inverse=True)[1]
     before, after = softmax == codes, predicted == codes
     comparison = Comparison.of(before, after, weights, groups)

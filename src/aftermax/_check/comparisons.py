@@ -14,6 +14,7 @@ from aftermax._heads.estimator import HeadEstimator
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.folds import sample_keys
 from aftermax._utils.labels import label_codes
+from aftermax._utils.large import predicted_columns
 from aftermax._utils.paired_tests import ALPHA, wins_and_losses
 from aftermax._utils.random import generator
 from aftermax._utils.splits import random_splits
@@ -25,7 +26,7 @@ FOLDS = 10  # of a head that has no out-of-fold predictions of its own
 class NewSamples(NamedTuple):
     """Labelled samples, checked. Errors count with these weights, and these groups are independent of each other."""
 
-    logits: NDArray[np.float64]
+    logits: NDArray[Any]
     codes: Codes
     features: NDArray[np.float64] | None
     weights: NDArray[np.float64]
@@ -64,7 +65,7 @@ class Refit(NamedTuple):
 
     def compared(self, samples: NewSamples, shipped: Codes) -> RefitCompared:
         """Against softmax, and against the predictions of the shipped head."""
-        softmax = samples.logits.argmax(axis=1)
+        softmax = predicted_columns(samples.logits)
         against_softmax = compare(samples, softmax, self.predictions, self.held_out)
         return RefitCompared(
             against_softmax,
@@ -130,7 +131,7 @@ def _cross_fitted(
 ) -> Codes:
     """Out-of-fold predictions of SPHClassifier, which has none of its own; softmax's where it cannot be fitted."""
     keys, labels = sample_keys(samples.logits, samples.groups), unfitted.classes[samples.codes]
-    predictions = samples.logits.argmax(axis=1)
+    predictions = predicted_columns(samples.logits)
     for train, test in random_splits(keys, samples.groups, FOLDS, 1, generator(random_state)):
         if len(np.unique(samples.codes[train][samples.weights[train] > 0])) > 1:
             known = {name: np.asarray(values)[train] for name, values in given.items()}

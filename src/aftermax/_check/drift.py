@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._check.group_sums import squared_group_excesses, squared_group_sums
 from aftermax._heads.reference import Reference
+from aftermax._utils.large import column_sums, in_float64, predicted_columns
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.text import aligned, percent
 
@@ -140,7 +143,7 @@ class Drift:
 
 def measure_drift(
     reference: Reference,
-    logits: Values,
+    logits: NDArray[Any],
     classes: NDArray[Any],
     groups: NDArray[np.int64] | None = None,
 ) -> Drift:
@@ -158,15 +161,14 @@ def measure_drift(
 
     L. Kish (1965). Survey Sampling.
     """
-    relative = logits - logits.mean(axis=1, keepdims=True)
     certainty = softmax_certainty(logits)[:, None]
     of_certainty = (reference.certainty_mean,), (reference.certainty_deviation,)
     of_logits = reference.logit_means, reference.logit_deviations
     names = classes.tolist()
     parts = [
-        ("certainty", [None], of_certainty[0], _of_means(certainty, *of_certainty, groups)),
+        ("certainty", [None], of_certainty[0], _of_means(certainty, in_float64, *of_certainty, groups)),
         ("predicted share", names, reference.predicted_shares, _of_shares(logits, reference.predicted_shares, groups)),
-        ("mean logit", names, of_logits[0], _of_means(relative, *of_logits, groups)),
+        ("mean logit", names, of_logits[0], _of_means(logits, _relative, *of_logits, groups)),
     ]
     found: list[tuple[str, Any, float, float, float]] = []
     z_scores: list[float] = []
@@ -177,48 +179,51 @@ def measure_drift(
     return Drift(reference.n_samples, len(logits), tuple(changes))
 
 
+def _relative(some: NDArray[Any]) -> Values:
+    """Logits relative to the mean of their sample's."""
+    values = in_float64(some)
+    return np.asarray(values - values.mean(axis=1, keepdims=True))
+
+
 def _of_means(
-    values: Values, before: tuple[float, ...], deviations: tuple[float, ...], groups: NDArray[np.int64] | None
+    logits: NDArray[Any],
+    function: Callable[[NDArray[Any]], Values],
+    before: tuple[float, ...],
+    deviations: tuple[float, ...],
+    groups: NDArray[np.int64] | None,
 ) -> tuple[Values, Values, Values]:
-    """Of each column: its mean, how far that is from before, and how many independent samples it is of."""
-    now, was = values.mean(axis=0), np.array(before)
-    centered = values - now
-    squares = np.square(centered).sum(axis=0)
-    scale = np.maximum(np.array(deviations), np.sqrt(squares / len(values)))
+    """Of each column of a function of the logits: its mean, how far that is from before, and for how many it counts."""
+    now, was = column_sums(logits, function) / len(logits), np.array(before)
+    squares = column_sums(logits, lambda some: np.square(function(some) - now))
+    scale = np.maximum(np.array(deviations), np.sqrt(squares / len(logits)))
     rounding = 1e-9 * max(float(np.abs(now).max()), float(np.abs(was).max()))
     difference = np.where(np.abs(now - was) <= rounding, 0.0, now - was)
     constant = scale <= rounding
     effects = difference / np.where(constant, 1.0, scale)
     effects[constant & (difference != 0)] *= np.inf
-    summed: Values | None = None
-    if groups is not None:
-        summed = np.stack([np.bincount(groups, column).astype(np.float64) for column in centered.T], axis=1)
-    return now, effects, _independent(len(values), squares, summed)
+    by_group = None if groups is None else squared_group_sums(logits, lambda some: function(some) - now, groups)
+    return now, effects, _independent(len(logits), squares, by_group)
 
 
 def _of_shares(
-    logits: Values, before: tuple[float, ...], groups: NDArray[np.int64] | None
+    logits: NDArray[Any], before: tuple[float, ...], groups: NDArray[np.int64] | None
 ) -> tuple[Values, Values, Values]:
     """The same of the shares of the classes that softmax predicts."""
-    (n_samples, n_classes), predicted = logits.shape, logits.argmax(axis=1)
+    (n_samples, n_classes), predicted = logits.shape, predicted_columns(logits)
     now = np.bincount(predicted, minlength=n_classes) / n_samples
     effects = 2 * np.arcsin(np.sqrt(now)) - 2 * np.arcsin(np.sqrt(np.array(before)))
-    summed: Values | None = None
-    if groups is not None:
-        sizes = np.bincount(groups)
-        cells = np.bincount(groups * n_classes + predicted, minlength=len(sizes) * n_classes)
-        summed = np.asarray(cells.reshape(len(sizes), n_classes) - sizes[:, None] * now, dtype=np.float64)
-    return now, effects, _independent(n_samples, n_samples * now * (1 - now), summed)
+    by_group = None if groups is None else squared_group_excesses(predicted, now, groups)
+    return now, effects, _independent(n_samples, n_samples * now * (1 - now), by_group)
 
 
-def _independent(n_samples: int, squares: Values, summed: Values | None) -> Values:
-    """How many independent samples the samples count for, given squared deviations and each group's sum of deviations.
+def _independent(n_samples: int, squares: Values, by_group: Values | None) -> Values:
+    """How many independent samples the samples count for, given squared deviations, of samples and of groups' sums.
 
     It is their number, divided by the design effect: the variance of the mean over that of independent samples.
     """
-    if summed is None:
+    if by_group is None:
         return np.full(len(squares), float(n_samples))
-    design_effects = np.square(summed).sum(axis=0) / np.where(squares > 0, squares, np.inf)
+    design_effects = by_group / np.where(squares > 0, squares, np.inf)
     return np.asarray(n_samples / np.maximum(1.0, design_effects))
 
 

@@ -17,8 +17,10 @@ from aftermax._heads.estimator import HeadEstimator
 from aftermax._heads.fingerprint import NOTABLE, Overlap
 from aftermax._utils.class_weight import weights_by_class, weights_by_prior
 from aftermax._utils.groups import as_groups, joined_groups
-from aftermax._utils.labels import label_codes, warn_if_misaligned
-from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready
+from aftermax._utils.labels import label_codes
+from aftermax._utils.large import predicted_columns
+from aftermax._utils.misaligned_columns import warn_if_misaligned
+from aftermax._utils.validation import as_features, as_logits, as_weights, kept_if_many
 
 WEIGHTS_HINT = (
     "The head was fitted with sample weights: if errors should count as they did there, pass those of these samples "
@@ -104,7 +106,7 @@ def _check(
     found: dict[str, Any] = {}
     if labels is not None:
         codes = label_codes(labels, len(values), head.classes_)
-        warn_if_misaligned(values, codes, head.classes_)
+        warn_if_misaligned(predicted_columns(values), codes, head.classes_)
         joined = joined_groups(together, values, codes, hidden)
         samples = NewSamples(values, codes, hidden, _own_weights(head, weights, codes), joined)
         given = {"features": features, "sample_weight": sample_weight, "groups": groups}
@@ -129,7 +131,7 @@ def _compared(
     random_state: int | np.random.RandomState | None,
 ) -> dict[str, Any]:
     """The comparisons; without a refit, if nothing is given to it."""
-    found = compare(samples, samples.logits.argmax(axis=1), predicted)
+    found = compare(samples, predicted_columns(samples.logits), predicted)
     counted, weighted = samples.weights > 0, bool(np.ptp(samples.weights) > 0)
     groups = None if samples.groups is None else len(np.unique(samples.groups[counted]))
     again = None if given is None else refit(head, samples, given, random_state)
@@ -159,13 +161,13 @@ def _refuse_other_heads(head: Any) -> None:
 
 def _predicted(
     head: Any, logits: ArrayLike, features: ArrayLike | None
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64] | None]:
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
     """Logits, the head's predictions as column numbers, and features, all checked."""
     if features is not None and head.features_width_ is None:
         raise ValueError("This head was fitted without features: pass logits only.")
     given = {} if features is None else {"features": features}
     predicted = head.predict(logits, **given)
-    values = compute_ready(as_logits(logits, head, reset=False))
+    values = kept_if_many(as_logits(logits, head, reset=False))
     hidden = None if features is None else as_features(features, len(values))
     return values, label_codes(predicted, len(values), head.classes_), hidden
 
@@ -186,7 +188,7 @@ def _had_sample_weights(head: Any) -> bool:
     return not by_class and bool(getattr(getattr(head, "candidates_", None), "weighted", False))
 
 
-def _fitted_on_share(head: HeadEstimator, logits: NDArray[np.float64]) -> float:
+def _fitted_on_share(head: HeadEstimator, logits: NDArray[Any]) -> float:
     if head.reference_ is None:
         return 0.0
     overlap = Overlap(head.reference_.fingerprint)

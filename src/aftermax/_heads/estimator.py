@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from aftermax.answers.scores import AnswerFormat, TopKScores, warn_if_untold
 class HeadEstimator(ClassifierMixin, BaseEstimator):
     """A classifier on logits that predicts with the fitted head it holds."""
 
+    _fits_any_precision: ClassVar[bool] = False  # whether fit takes many logits in float16 and float32 as they are
     fitted_head_: Any  # a FittedHead
     classes_: NDArray[Any]
     features_width_: int | None = None
@@ -26,8 +27,12 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
     answer_format_: AnswerFormat | None = None
 
     def _checked(self, X: ArrayLike, y: ArrayLike) -> LabelledSamples:
-        """Logits and labels, checked. It sets ``classes_``, ``reference_`` and what is known of the columns."""
-        samples = labelled_samples(X, y, self.classes, self, stacklevel=5)
+        """Logits and labels, checked. It sets ``classes_``, ``reference_`` and what is known of the columns.
+
+        The logits are finite and in float64. If they are many and ``_fits_any_precision``, they are X itself, not
+        copied, in float16, float32 or float64: see :mod:`aftermax._utils.large`.
+        """
+        samples = labelled_samples(X, y, self.classes, self, any_precision=self._fits_any_precision, stacklevel=5)
         self.classes_, self.reference_ = samples.classes, Reference.of(samples.logits)
         self.answer_format_ = None
         if isinstance(X, TopKScores):

@@ -35,7 +35,7 @@ class Fingerprint:
     smallest: tuple[int, ...]  # none if many samples have the same logits
 
     @classmethod
-    def of(cls, logits: NDArray[np.float64]) -> Self:
+    def of(cls, logits: NDArray[Any]) -> Self:
         """Of these samples."""
         hashes = _hashes(logits)
         distinct = np.unique(hashes)
@@ -82,7 +82,7 @@ class Overlap:
 
     def add(self, logits: NDArray[Any]) -> None:
         """Some more samples."""
-        hashes = _hashes(np.asarray(logits, dtype=np.float64))
+        hashes = _hashes(logits)
         self._found.update(np.intersect1d(hashes, self._known).tolist())
         self._total = (self._total + _total(hashes)) % MODULUS
         self.n_samples += len(hashes)
@@ -103,7 +103,7 @@ class Overlap:
         return min(1.0, again / self.n_samples)
 
 
-def _hashes(logits: NDArray[np.float64]) -> Keys:
+def _hashes(logits: NDArray[Any]) -> Keys:
     return np.asarray(row_hashes(logits) >> np.uint64(1))  # of 63 bits, which fit into any integer
 
 

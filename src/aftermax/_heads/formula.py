@@ -38,6 +38,9 @@ class ArrayOperations(Protocol):
     def row_max(self, value: Any) -> Any:
         """The largest value of each row."""
 
+    def row_kth_largest(self, value: Any, k: int) -> Any:
+        """The k-th largest value of each row."""
+
     def row_sum(self, value: Any) -> Any:
         """The sum of each row."""
 

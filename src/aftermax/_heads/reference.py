@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._heads.fingerprint import Fingerprint
+from aftermax._utils.large import column_sums, in_float64, predicted_columns
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.untrusted import fields, number, some
 
@@ -30,18 +31,18 @@ class Reference:
     fingerprint: Fingerprint
 
     @classmethod
-    def of(cls, logits: NDArray[np.float64]) -> Self:
+    def of(cls, logits: NDArray[Any]) -> Self:
         """Of these logits."""
         certainty = softmax_certainty(logits)
-        limited = np.clip(logits, -LARGEST, LARGEST)
-        relative = limited - limited.mean(axis=1, keepdims=True)
-        shares = np.bincount(logits.argmax(axis=1), minlength=logits.shape[1]) / len(logits)
+        shares = np.bincount(predicted_columns(logits), minlength=logits.shape[1]) / len(logits)
+        means = column_sums(logits, relative_logits) / len(logits)
+        variances = column_sums(logits, lambda chunk: np.square(relative_logits(chunk) - means)) / len(logits)
         return cls(
             float(certainty.mean()),
             float(certainty.std()),
             tuple(shares.tolist()),
-            tuple(relative.mean(axis=0).tolist()),
-            tuple(relative.std(axis=0).tolist()),
+            tuple(means.tolist()),
+            tuple(np.sqrt(variances).tolist()),
             Fingerprint.of(logits),
         )
 
@@ -77,3 +78,9 @@ class Reference:
             logit_deviations=listed("logit_deviations", 0.0),
             fingerprint=Fingerprint.from_state(named["fingerprint"]),
         )
+
+
+def relative_logits(logits: NDArray[Any]) -> NDArray[np.float64]:
+    """Each logit less the mean of its sample's."""
+    limited = np.clip(in_float64(logits), -LARGEST, LARGEST)
+    return np.asarray(limited - limited.mean(axis=1, keepdims=True))

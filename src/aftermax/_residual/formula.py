@@ -72,14 +72,20 @@ def _of_gaussian(gaussian: GaussianCorrection) -> NamedArrays:
 
 
 def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:
-    """scores = slope * logits + biases + all terms: predicted columns and log-probabilities."""
-    scores = inputs[0] * constants["slope"] + constants["biases"]
+    """Predicted columns and log-probabilities."""
+    total = scores(plan, ops, constants, inputs)
+    return ops.row_argmax(total), log_softmax(ops, total)
+
+
+def scores(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> Any:
+    """slope * logits + biases + all terms."""
+    total = inputs[0] * constants["slope"] + constants["biases"]
     for number, one in enumerate(plan["terms"]):
         prefix = f"terms{number}_"
         own = {name.removeprefix(prefix): value for name, value in constants.items() if name.startswith(prefix)}
         for term in _evaluate_input(one, ops, own, inputs[one["source"]]):
-            scores = scores + term
-    return ops.row_argmax(scores), log_softmax(ops, scores)
+            total = total + term
+    return total
 
 
 def _evaluate_input(plan: Plan, ops: ArrayOperations, constants: Constants, values: Any) -> list[Any]:
@@ -111,8 +117,8 @@ def _evaluate_input(plan: Plan, ops: ArrayOperations, constants: Constants, valu
 def _evaluate_gaussian(plan: Plan, ops: ArrayOperations, constants: Constants, projected: Any) -> Any:
     """The classes' log-posteriors."""
     if plan["shared"]:
-        scores = projected @ constants["slopes"] + constants["intercepts"]
+        logs = projected @ constants["slopes"] + constants["intercepts"]
     else:
         whitened = projected @ constants["factors"] - constants["means"]
-        scores = (whitened * whitened) @ constants["sums"] + constants["intercepts"]
-    return ops.log(ops.exp(log_softmax(ops, scores)) * constants["share"] + constants["floor"])
+        logs = (whitened * whitened) @ constants["sums"] + constants["intercepts"]
+    return ops.log(ops.exp(log_softmax(ops, logs)) * constants["share"] + constants["floor"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,25 +18,28 @@ MIN_GROUPED = 0.05  # share of samples that belong together with others, from wh
 class Samples(NamedTuple):
     """Labelled samples: logits, true classes as column numbers, weights, and features if there are any.
 
+    Many logits may be of any precision; those that :meth:`take` has selected are float64.
+
     Corrections are fitted on samples that :meth:`take` has selected in content order (``_utils/folds.py``): then their
     weights have mean 1, and every k-th of them is a fair part. Each sample has a key, from which its folds follow;
     samples with the same key belong together and are held out together.
     """
 
-    logits: NDArray[np.float64]
+    logits: NDArray[Any]
     codes: NDArray[np.int64]
     weights: NDArray[np.float64]
     features: NDArray[np.float64] | None = None
     given_keys: Keys | None = None
 
     def take(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Samples:
-        """Some of the samples, with weights that have mean 1 again."""
+        """Some of the samples, with weights that have mean 1 again, and logits in float64."""
         weights = self.weights[which]
         features = None if self.features is None else self.features[which]
-        return Samples(self.logits[which], self.codes[which], weights / weights.mean(), features, self.keys[which])
+        logits = np.asarray(self.logits[which], dtype=np.float64)
+        return Samples(logits, self.codes[which], weights / weights.mean(), features, self.keys[which])
 
     @property
-    def inputs(self) -> list[NDArray[np.float64]]:
+    def inputs(self) -> list[NDArray[Any]]:
         """What the corrections are functions of: the logits and, if there are any, the features."""
         return [self.logits] if self.features is None else [self.logits, self.features]
 

@@ -109,7 +109,7 @@ def _csv_batches(file: IO[bytes], name: str, heading: Heading, roles: ColumnRole
     import pyarrow
     from pyarrow import csv as arrow_csv
 
-    numbers = [*roles.logits, *roles.features, roles.weights]
+    numbers = {*roles.logits, *roles.features, roles.weights}
     types = {one: pyarrow.float64() if one in numbers else pyarrow.string() for one in roles.columns}
     unique = [one or f"\0{j}" for j, one in enumerate(heading.names)]  # some columns may have no name
     try:
@@ -169,11 +169,13 @@ def open_parquet(file: IO[bytes], name: str, options: ReadOptions) -> ScoreFile:
     import pyarrow
 
     table = _read_parquet(file, name)
-    names: list[str] = table.schema_arrow.names
+    schema = table.schema_arrow  # once: pyarrow makes a new one each time, of all columns
+    names: list[str] = schema.names
+    kinds = dict(zip(names, schema.types, strict=True))
     roles = assign_roles(names, options, name)
     weights = [] if roles.weights is None else [roles.weights]
     for one in [*roles.logits, *roles.features, *weights]:
-        kind = table.schema_arrow.field(one).type
+        kind = kinds[one]
         if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
             advice = NUMBERS_AS_WEIGHTS if one == roles.weights else f"numbers are needed. {_not_logits(one)}"
             raise ValueError(f"{name}, column {one!r} is of type {kind}: {advice}")
@@ -235,7 +237,8 @@ def _score_file(
 def _numbers(
     batch: pyarrow.RecordBatch, columns: list[str], name: str, first: int, row_place: Callable[[int], str]
 ) -> NDArray[Any]:
-    parts = [batch.column(one).to_numpy(zero_copy_only=False) for one in columns]
+    places = {one: place for place, one in enumerate(batch.schema.names)}
+    parts = [batch.column(places[one]).to_numpy(zero_copy_only=False) for one in columns]
     single_precision = bool(parts) and all(part.dtype == np.float32 for part in parts)
     values = np.empty((batch.num_rows, len(columns)), np.float32 if single_precision else np.float64)
     for j, part in enumerate(parts):

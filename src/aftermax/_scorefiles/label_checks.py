@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from aftermax._scorefiles.column_roles import numbered_names, refuse_number_headings
 from aftermax._scorefiles.labels import are_integers, labels_to_text
-from aftermax._scorefiles.messages import join_names, shell_argument
+from aftermax._scorefiles.messages import MAX_NAMES_SHOWN, join_names, shell_argument
 from aftermax._scorefiles.types import ScoreFile
 
 ENOUGH_ROWS = 20  # to conclude that a column holds integers only
@@ -20,7 +21,7 @@ ENOUGH_ROWS = 20  # to conclude that a column holds integers only
 
 def check_classes(classes: Sequence[str], columns: int, file: ScoreFile) -> None:
     """Refuse --classes that do not name each column once."""
-    repeated = [one for one in dict.fromkeys(classes) if classes.count(one) > 1]
+    repeated = [one for one, times in Counter(classes).items() if times > 1]
     if repeated:
         raise ValueError(f"--classes names {join_names(repeated)} more than once: name each class once.")
     if classes and len(classes) != columns:
@@ -109,7 +110,7 @@ def warn_of_columns(labels: NDArray[Any], classes: NDArray[Any], file: ScoreFile
         if absent and file.answers is None and not are_integers(names):
             _warn(
                 f"{file.name}: no row has the label {join_names(absent)}, but there is a column of that name. Leave "
-                f"out columns that are not classes, with --ignore {shell_argument(absent)}."
+                f"out columns that are not classes, with --ignore {_ignored(absent)}."
             )
     elif absent or names not in (numbered_names(len(names)), numbered_names(len(names), 1)):
         _warn(
@@ -117,6 +118,11 @@ def warn_of_columns(labels: NDArray[Any], classes: NDArray[Any], file: ScoreFile
             f"{join_names(names)}, in this order. If that is wrong, name the class of each column with --classes, or "
             "leave out columns that are not classes with --ignore."
         )
+
+
+def _ignored(names: list[str]) -> str:
+    """The columns to leave out, as they are typed; of many, where most are classes, a placeholder."""
+    return shell_argument(names) if len(names) <= MAX_NAMES_SHOWN else "NAME,NAME"
 
 
 def _warn(text: str) -> None:

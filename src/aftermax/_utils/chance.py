@@ -50,11 +50,10 @@ def _compare_with_chance(predicted: NDArray[np.int64], codes: NDArray[np.int64],
     J. Cohen (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20, 37-46.
     """
     n_samples, right = len(codes), int(np.count_nonzero(predicted == codes))
-    as_predicted, as_labelled = (
-        np.bincount(some, minlength=n_classes).astype(np.float64) for some in (predicted, codes)
-    )
-    chance = float(as_predicted @ as_labelled) / n_samples
-    # One cell for each pair of a predicted and a true class, as all a_ij of a pair are equal.
-    centered = np.eye(n_classes) - as_labelled[:, None] / n_samples - as_predicted / n_samples + chance / n_samples
-    deviation = math.sqrt(as_predicted @ np.square(centered) @ as_labelled / (n_samples - 1))
+    times = (np.bincount(some, minlength=n_classes).tolist() for some in (predicted, codes))
+    both = [(p, q) for p, q in zip(*times, strict=True) if p and q]  # how often each class is predicted, and is true
+    agree, skew = sum(p * q for p, q in both), sum(p * q * (p + q) for p, q in both)
+    # sum_ij a_ij^2, with the sums multiplied out; whole numbers, so that nothing cancels.
+    squares = (agree * n_samples**2 - skew * n_samples + agree**2) / n_samples**2
+    chance, deviation = agree / n_samples, math.sqrt(squares / (n_samples - 1))
     return chance, right - chance > Z_ONE_PERCENT * deviation + ROUNDING

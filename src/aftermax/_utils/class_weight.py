@@ -46,7 +46,8 @@ def weights_by_class(
         by_class = totals.sum() / (np.count_nonzero(totals) * np.where(totals > 0, totals, 1.0))
     elif isinstance(class_weight, dict):
         names = classes.tolist()
-        unknown = [name for name in class_weight if name not in names]
+        known = set(names)
+        unknown = [name for name in class_weight if name not in known]
         if unknown:
             raise ValueError(f"class_weight names {listed(unknown)}, not among the classes ({listed(names)}).")
         by_class = np.array([check_number("class_weight", class_weight.get(name, 1.0), 0.0) for name in names])
@@ -83,7 +84,8 @@ def checked_shares(class_prior: object, classes: NDArray[Any]) -> NDArray[np.flo
             f"the columns.{balanced}"
         )
     if isinstance(class_prior, dict):
-        unknown = [name for name in class_prior if name not in names]
+        known = set(names)
+        unknown = [name for name in class_prior if name not in known]
         if unknown:
             raise ValueError(f"class_prior names {listed(unknown)}, not among the classes ({listed(names)}).")
         class_prior = [class_prior.get(name, 0.0) for name in names]

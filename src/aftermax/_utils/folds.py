@@ -6,8 +6,14 @@ the values change in their last digits (as between file formats), or if a consta
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, cast
+
 import numpy as np
 from numpy.typing import NDArray
+
+from aftermax._utils.large import MANY_CLASSES, fill_from_chunks, in_float64, samples_per_chunk, two_largest
+from aftermax._utils.threads import over_ranges
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]  # the samples to fit on, and those that are held out
 Keys = NDArray[np.uint64]
@@ -15,32 +21,43 @@ Keys = NDArray[np.uint64]
 # 2^64 over the golden ratio: Knuth, The Art of Computer Programming, vol. 3, 6.4.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 CELLS = 8  # to the typical margin: logits are rounded to an eighth of it before they are hashed
+VALUES_PER_HASHING = 2**20  # at a time, where rows are hashed side by side
 DEPTH = 16  # typical margins below the largest: further below, all logits are the same
 
 
 # ---- keys: random numbers that belong to a sample --------------------------------------------------------------------
 
 
-def sample_keys(logits: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> Keys:
+def sample_keys(logits: NDArray[Any], groups: NDArray[np.int64] | None = None) -> Keys:
     """A pseudorandom number for each sample that follows from its logits; samples of one group share one.
 
     The logits are rounded to cells before they are hashed, so that a change in the last digits changes the key of
     hardly any sample. Samples that share a cell are told apart by their rank within it.
     """
-    second, largest = np.partition(logits, -2, axis=1)[:, -2:].T
-    below = np.ascontiguousarray(largest - logits.T)
+    largest, second = two_largest(logits)
+    margins = fill_from_chunks(np.empty(len(logits)), logits, lambda some: np.median(_below(some), axis=1))
     # A power of two, so that the cells do not move if the typical margin does.
-    margin = float(np.median(np.median(below, axis=0)))
+    margin = float(np.median(margins))
     cell = 2.0 ** np.round(np.log2(margin / CELLS)) if margin > 0 else 1.0
-    hashed = np.zeros(len(logits), dtype=np.uint64)
-    for column in np.rint(np.minimum(below, DEPTH * margin) / cell).astype(np.int64):
-        hashed += _mixed(column.astype(np.uint64))  # a sum, so that the order of the classes has no effect
+
+    def hash_cells(some: NDArray[Any]) -> Keys:
+        cells = np.rint(np.minimum(_below(some), DEPTH * margin) / cell).astype(np.int64)
+        # A sum, so that the order of the classes has no effect.
+        return np.asarray(_mixed(cells.astype(np.uint64)).sum(axis=1, dtype=np.uint64))
+
+    hashed = fill_from_chunks(np.empty(len(logits), dtype=np.uint64), logits, hash_cells)
     keys = _mixed(hashed + _ranks_within(hashed, largest - second, largest))
     if groups is None:
         return keys
     first = np.full(int(groups.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(first, groups, keys)
     return np.asarray(first[groups])
+
+
+def _below(some: NDArray[Any]) -> NDArray[np.float64]:
+    """How far each logit is below its sample's largest."""
+    values = in_float64(some)
+    return np.asarray(values.max(axis=1, keepdims=True) - values)
 
 
 def _mixed(values: Keys) -> Keys:
@@ -163,7 +180,7 @@ def ranked_folds(codes: NDArray[np.int64], order: NDArray[np.intp], folds: int) 
 
 
 def content_order(
-    logits: NDArray[np.float64], codes: NDArray[np.int64], features: NDArray[np.float64] | None = None
+    logits: NDArray[Any], codes: NDArray[np.int64], features: NDArray[np.float64] | None = None
 ) -> NDArray[np.intp]:
     """Return indices that sort the samples by their content, so that results do not depend on the order of the samples.
 
@@ -171,15 +188,39 @@ def content_order(
     added to all logits nor if the classes are reordered. Ties are broken by a hash of the logits relative to the
     largest, then by the largest, and then by a hash of the features.
     """
-    second, largest = np.partition(logits, -2, axis=1)[:, -2:].T
-    keys = [largest, row_hashes(logits - largest[:, None], codes.astype(np.uint64)), largest - second]
+    largest, second = two_largest(logits)
+    keys = [largest, row_hashes(logits, codes.astype(np.uint64), relative_to=largest), largest - second]
     return np.lexsort(keys if features is None else [row_hashes(features), *keys])
 
 
-def row_hashes(values: NDArray[np.float64], start: Keys | None = None) -> Keys:
-    """A hash of the exact values of each row: equal rows have equal hashes."""
-    hashed = np.zeros(len(values), dtype=np.uint64) if start is None else start
-    for bits in np.ascontiguousarray(values.T + 0.0).view(np.uint64):  # + 0.0: minus zero is zero
-        hashed = (hashed ^ bits) * GOLDEN
-        hashed ^= hashed >> np.uint64(32)
+def row_hashes(values: NDArray[Any], start: Keys | None = None, relative_to: NDArray[np.float64] | None = None) -> Keys:
+    """A hash of the exact values of each row: equal rows have equal hashes, in any precision that holds them.
+
+    With ``relative_to``, a number for each row, it is of the differences from it.
+    """
+    hashed = np.zeros(len(values), dtype=np.uint64) if start is None else start.copy()
+
+    def work(first: int, last: int) -> None:
+        part = in_float64(values[first:last])
+        part = part + 0.0 if relative_to is None else part - relative_to[first:last, None] + 0.0  # minus zero is zero
+        hash_rows(part.view(np.uint64), hashed[first:last])
+
+    many = values.shape[1] > MANY_CLASSES
+    hash_rows = _hash_row_by_row() if many else _hash_column_by_column
+    over_ranges(work, len(values), samples_per_chunk(values.shape[1], None if many else VALUES_PER_HASHING))
     return hashed
+
+
+def _hash_column_by_column(bits: Keys, hashed: Keys) -> None:
+    """Of all rows side by side."""
+    for column in np.ascontiguousarray(bits.T):
+        hashed ^= column
+        hashed *= GOLDEN
+        hashed ^= hashed >> np.uint64(32)
+
+
+def _hash_row_by_row() -> Callable[[Keys, Keys], None]:
+    """The same with a compiled loop, which takes less time with many columns."""
+    from aftermax._utils.hash_kernels import hash_rows
+
+    return cast("Callable[[Keys, Keys], None]", hash_rows)

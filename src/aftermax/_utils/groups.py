@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.folds import row_hashes
+from aftermax._utils.large import predicted_columns
 
 WARN_SHARE = 0.1  # of samples that are identical to another one
 COPIES_AGREE = 0.8  # share of the sets of identical samples with an error in which all labels agree, if they are copies
@@ -54,7 +56,7 @@ def numbered_by_appearance(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def joined_groups(
     groups: NDArray[np.int64] | None,
-    logits: NDArray[np.float64],
+    logits: NDArray[Any],
     codes: NDArray[np.int64],
     features: NDArray[np.float64] | None = None,
     *,
@@ -81,14 +83,14 @@ def joined_groups(
 
 
 def _copies(
-    logits: NDArray[np.float64], codes: NDArray[np.int64], features: NDArray[np.float64] | None
+    logits: NDArray[Any], codes: NDArray[np.int64], features: NDArray[np.float64] | None
 ) -> NDArray[np.int64] | None:
     """A number for each set of identical samples; None if there are none, or if they are not copies."""
     hashes = row_hashes(logits)
     if features is not None:
         hashes = row_hashes(features, hashes)
     found, inverse = np.unique(hashes, return_inverse=True)
-    if len(found) == len(hashes) or not _are_copies(inverse, logits.argmax(axis=1) == codes, codes):
+    if len(found) == len(hashes) or not _are_copies(inverse, predicted_columns(logits) == codes, codes):
         return None
     return np.asarray(inverse, dtype=np.int64)
 

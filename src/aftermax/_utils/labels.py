@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 from numbers import Integral, Real
@@ -15,11 +13,6 @@ from sklearn.utils.validation import column_or_1d
 
 from aftermax._utils.text import INTEGER, listed
 
-# Columns seem to be in the wrong order if the accuracy is at most ALIGNED_ACCURACY and another order would add one of
-# ACCURACY_GAINS, each with the least number of samples for each class, on average, that shows it.
-ALIGNED_ACCURACY = 0.6
-ACCURACY_GAINS = ((0.3, 20), (0.6, 10))
-SAMPLES_OF_SWAPPED = 10  # of each class, to tell that some classes have each other's columns
 NAME_COLUMNS = "name the class of each column, in order: classes=[...] in Python, --classes on the command line"
 
 
@@ -133,10 +126,11 @@ def _as_labels(titles: list[Any], seen: NDArray[Any]) -> list[Any]:
 
 def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[Any]:
     """Infer the class of each column from the labels and the headings of the columns, if there are any."""
-    unnamed = [label for label in seen.tolist() if label not in titles]
+    known = set(titles)
+    unnamed = [label for label in seen.tolist() if label not in known]
     if titles and not unnamed:
         return _checked_classes(titles, columns)
-    if any(isinstance(label, str) and label in titles for label in seen.tolist()):
+    if any(isinstance(label, str) and label in known for label in seen.tolist()):
         raise ValueError(
             f"The headings of the columns ({listed(titles)}) name some of the labels but not {listed(unnamed)}: "
             f"correct the labels, rename the columns after the classes, or {NAME_COLUMNS}."
@@ -214,56 +208,3 @@ def check_column_order(headings: Iterable[Any] | None, classes: NDArray[Any]) ->
             f"The columns of X are ({listed(titles)}) and the head's classes ({listed(names)}): put the columns in the "
             "order of classes_, as X[head.classes_]."
         )
-
-
-def warn_if_misaligned(
-    logits: NDArray[Any], codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3
-) -> bool:
-    """Warn if the columns seem to belong to other classes than these, and return whether they do.
-
-    They do if the accuracy of softmax is far below chance, or would be far better with the columns in another order; or
-    if that is so for some classes, which have each other's columns. The best order is a linear assignment problem on
-    the confusion matrix (Kuhn, 1955).
-    """
-    n_classes, n_samples = len(classes), len(codes)
-    cells = codes * n_classes + logits.argmax(axis=1)
-    confusion = np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
-    right, sizes = np.diagonal(confusion), confusion.sum(axis=1)
-    accuracy = right.sum() / n_samples
-    if accuracy > ALIGNED_ACCURACY and np.count_nonzero((right < sizes / 2) & (sizes >= SAMPLES_OF_SWAPPED)) < 2:
-        return False
-    from scipy.optimize import linear_sum_assignment
-
-    order = linear_sum_assignment(-confusion)[1]
-    if_reordered = confusion[np.arange(n_classes), order]
-    more, chance = int((if_reordered - right).sum()), n_samples / n_classes
-    enough = any(more > gain * n_samples and n_samples >= least * n_classes for gain, least in ACCURACY_GAINS)
-    swapped = _swapped(right, if_reordered, sizes, order)
-    which, some = "the samples", np.ones(n_classes, dtype=bool)
-    if accuracy <= ALIGNED_ACCURACY and enough:
-        hint = f"it would be right on {if_reordered.sum() / n_samples:.0%} if the columns were in another order"
-    elif accuracy <= ALIGNED_ACCURACY and chance - right.sum() > 6 * math.sqrt(chance):
-        hint = f"chance alone would be right on {1 / n_classes:.0%}"
-    elif swapped.any():
-        which, some = f"the samples of {listed(classes[swapped].tolist())}", swapped
-        hint = f"it would be right on {if_reordered[some].sum() / sizes[some].sum():.0%} if their columns were swapped"
-    else:
-        return False
-    warnings.warn(
-        f"The largest logit agrees with the label on only {right[some].sum() / sizes[some].sum():.0%} of {which}; "
-        f"{hint}. Do the columns belong to the classes {listed(classes.tolist())}, in this order? If not, "
-        f"{NAME_COLUMNS}.",
-        UserWarning,
-        stacklevel=stacklevel,
-    )
-    return True
-
-
-def _swapped(
-    right: NDArray[np.int64], if_reordered: NDArray[np.int64], sizes: NDArray[np.int64], order: NDArray[np.intp]
-) -> NDArray[np.bool_]:
-    """Which classes have each other's columns: in the best order, half of the samples of each are right in addition."""
-    found = (if_reordered - right > sizes / 2) & (sizes >= SAMPLES_OF_SWAPPED)
-    while (found & ~found[order]).any():  # the class whose column it has must be one of them
-        found &= found[order]
-    return np.asarray(found)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._utils.large import in_float64
 from aftermax._utils.threads import over_ranges, samples_per_range
 
 MIN_PROBABILITY = 1e-12  # probabilities are clipped here before their logarithm is taken, so that it is finite
@@ -17,13 +20,13 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(scipy_softmax(logits, axis=1))
 
 
-def softmax_certainty(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each sample's largest softmax probability."""
+def softmax_certainty(logits: NDArray[Any]) -> NDArray[np.float64]:
+    """Each sample's largest softmax probability; the logits may be of any precision."""
     from aftermax._utils import softmax_kernels
 
     out = np.empty(len(logits))
     over_ranges(
-        lambda first, last: softmax_kernels.certainties(logits[first:last], out[first:last]),
+        lambda first, last: softmax_kernels.certainties(in_float64(logits[first:last]), out[first:last]),
         len(logits),
         samples_per_range(logits.shape[1]),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -135,9 +136,29 @@ def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0)
     2,000   7.8 %
     """
     lines = [list(heads), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = (
-        [cell.ljust(width) if column < texts else cell.rjust(width) for column, (cell, width) in enumerate(cells)]
-        for cells in (zip(line, widths, strict=True) for line in lines)
-    )
-    return "\n".join("  ".join(line).rstrip() for line in padded)
+    sizes = [max(map(width, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(_padded(line, sizes, texts)).rstrip() for line in lines)
+
+
+def _padded(line: Sequence[str], sizes: Sequence[int], texts: int) -> Iterable[str]:
+    for column, (cell, size) in enumerate(zip(line, sizes, strict=True)):
+        spaces = " " * (size - width(cell))
+        yield cell + spaces if column < texts else spaces + cell
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes: Chinese, Japanese and Korean characters take two each.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import width
+    >>> width("cat"), width("\u732b"), width("e\u0301")
+    (3, 2, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> int:
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):  # accents that stand on the letter before, and marks
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1

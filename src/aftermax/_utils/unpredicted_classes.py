@@ -19,7 +19,7 @@ LEAST_SHARE = 0.05
 
 
 def warn_if_unpredicted(
-    logits: NDArray[Any], codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3
+    predicted: NDArray[np.int64], codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: int = 3
 ) -> None:
     """Warn if some classes have many labelled samples, but no sample has its largest logit there.
 
@@ -28,8 +28,8 @@ def warn_if_unpredicted(
     n_classes = len(classes)
     least = MANY_OF_TWO_CLASSES if n_classes == 2 else MANY_SAMPLES
     many = max(least, min(LEAST_SHARE, 0.5 / n_classes) * len(codes))
-    labelled, predicted = (np.bincount(values, minlength=n_classes) for values in (codes, logits.argmax(axis=1)))
-    never = classes[(labelled >= many) & (predicted == 0)]
+    labelled, times_predicted = (np.bincount(values, minlength=n_classes) for values in (codes, predicted))
+    never = classes[(labelled >= many) & (times_predicted == 0)]
     if len(never):
         warnings.warn(
             f"Softmax never predicts {listed(never.tolist())}, although many samples have this label. Check that the "

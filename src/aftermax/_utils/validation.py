@@ -14,10 +14,11 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from aftermax._utils.large import are_many, as_floats, chunks_of, in_float64, samples_per_chunk
 from aftermax._utils.one_logit import SIGMOID_OUTPUTS, is_one_logit, look_like_sigmoid_outputs, shape_of, two_columns
 
 PROBABILITY_TOLERANCE = 1e-3
-SAMPLES_CHECKED = 1000
+SAMPLES_CHECKED, VALUES_CHECKED = 1000, 2**22  # by which probabilities are told: at most
 FLOATS = (np.float32, np.float64)
 PROBABILITIES_WARNING = (
     "logits look like probabilities: no value is negative, and every sample sums to 1 (or to 100, in percent). Pass "
@@ -132,10 +133,23 @@ def compute_ready(logits: NDArray[Any], first_row: int = 0) -> NDArray[np.float6
     ``first_row`` is the index of the chunk's first sample, so that an error names the right one.
     """
     _check_finite(logits, first_row)
-    return np.require(logits, np.float64, ["C", "A", "W"])
+    return in_float64(logits)
+
+
+def kept_if_many(logits: NDArray[Any]) -> NDArray[Any]:
+    """Return finite logits in the precision in which they came if they are many, and else as :func:`compute_ready`."""
+    if not are_many(logits.shape):
+        return compute_ready(logits)
+    _check_finite(logits)
+    return as_floats(logits)
 
 
 def _check_finite(logits: NDArray[Any], first_row: int = 0) -> None:
+    for some in chunks_of(logits):
+        _check_finite_chunk(logits[some], first_row + some.start)
+
+
+def _check_finite_chunk(logits: NDArray[Any], first_row: int) -> None:
     finite = np.isfinite(logits)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
@@ -220,17 +234,18 @@ def as_weights(weights: ArrayLike | None, n_samples: int) -> NDArray[np.float64]
 
 
 def look_like_probabilities(logits: NDArray[Any]) -> bool:
-    """Whether every sample sums to 1 or to 100, judged by about a thousand samples spread over the array.
+    """Whether every sample sums to 1 or to 100, judged by about a thousand samples spread over the array, or fewer.
 
     With K probabilities rounded to two digits, a sum may be off by K / 200. Fewer than 20 samples could come that close
     by chance, so they must sum exactly.
     """
-    samples = logits[:: max(1, len(logits) // SAMPLES_CHECKED)].astype(np.float64)
+    most = min(SAMPLES_CHECKED, samples_per_chunk(logits.shape[1], VALUES_CHECKED))
+    samples = logits[:: max(1, len(logits) // most)]
     rounding = min(samples.shape[1] / 200, 0.1) if len(samples) >= 20 else 0
     tolerance = max(PROBABILITY_TOLERANCE, rounding)
     if not ((samples >= 0).all() and (samples <= 101).all()):
         return False
-    sums = samples.sum(axis=1)
+    sums = samples.astype(np.float64).sum(axis=1)
     return any(bool((np.abs(sums / whole - 1) <= tolerance).all()) for whole in (1, 100))
 
 

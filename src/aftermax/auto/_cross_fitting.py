@@ -8,12 +8,13 @@ Journal 21, 2018.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._many.head import ManyClassesHead
 from aftermax._residual.capacity import Capacity
 from aftermax._residual.fitting import WITHOUT_FEATURES, fit_corrections, fit_softmax_temperature
 from aftermax._residual.head import ResidualHead, compact
@@ -42,7 +43,7 @@ class CrossFitted(NamedTuple):
     unscaled_losses: NDArray[np.float64]  # softmax's, without one
     candidates: dict[CandidateKey, OutOfFold]
     temperature: float
-    heads: dict[str, ResidualHead]
+    heads: Mapping[str, ResidualHead | ManyClassesHead]
     stacking_weights: dict[str, float]  # of the combination
 
 

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 
 from aftermax._heads.protocol import FittedHead
 from aftermax._heads.softmax import SoftmaxHead
-from aftermax._residual.capacity import Capacity
+from aftermax._many.samples import ManySamples
+from aftermax._residual.capacity import BUDGETS
 from aftermax._residual.samples import Samples
 from aftermax._utils.folds import Split
 from aftermax._utils.labelled_samples import LabelledSamples
+from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.random import generator
 from aftermax.auto._cross_fitting import CrossFitted, cross_fit
+from aftermax.auto._cross_fitting_many import cross_fit_many
 from aftermax.auto.candidates import Candidate, Candidates, Evaluation, OutOfFold, candidate_name, judge
 from aftermax.auto.guard import Decision, Judged, decide
 from aftermax.sph.choice import Choice, choose_sph
@@ -56,16 +59,16 @@ def default_folds(n_samples: int) -> int:
 
 def default_repeats(n_samples: int, n_classes: int) -> int:
     """How often the samples are divided into folds."""
-    return 2 if n_samples * n_classes <= MOST_TO_REPEAT else 1
+    return 2 if n_samples * n_classes <= MOST_TO_REPEAT and n_classes <= MANY_CLASSES else 1
 
 
 def select(
-    samples: Samples,
+    samples: Samples | ManySamples,
     splits: Sequence[Split],
     groups: NDArray[np.int64] | None,
     classes: NDArray[Any],
     *,
-    capacity: Capacity,
+    budget: str,
     alpha: float,
     only_proven: bool,
     keep_unlabelled: bool,
@@ -74,10 +77,12 @@ def select(
     progress: bool | None,
 ) -> Selection:
     """Judge every candidate out-of-fold, and choose how much of which correction to trust."""
-    crossed = cross_fit(samples, splits, capacity, rng, n_jobs, progress, keep_unlabelled=keep_unlabelled)
+    crossed = _cross_fit(samples, splits, budget, rng, n_jobs, progress, keep_unlabelled)
     evaluation = Evaluation(samples.codes, samples.weights, groups, crossed.held_out)
     found = dict(crossed.candidates)
-    sph = _try_sph(samples, groups, classes, rng, n_jobs) if crossed.held_out.all() else None
+    sph = None
+    if isinstance(samples, Samples) and crossed.held_out.all():
+        sph = _try_sph(samples, groups, classes, rng, n_jobs)
     if sph is not None:
         found[("sph", 1.0)] = OutOfFold(sph.out_of_fold, np.full(len(samples.codes), np.nan))
     softmax = crossed.softmax
@@ -106,6 +111,21 @@ def select(
         candidates=Candidates(table, candidate_name(tier, trust), weighted=bool(np.ptp(samples.weights) > 0)),
         stacking_weights=crossed.stacking_weights,
     )
+
+
+def _cross_fit(
+    samples: Samples | ManySamples,
+    splits: Sequence[Split],
+    budget: str,
+    rng: np.random.Generator,
+    n_jobs: int,
+    progress: bool | None,
+    keep_unlabelled: bool,
+) -> CrossFitted:
+    if isinstance(samples, ManySamples):
+        dense = budget != "fast"
+        return cross_fit_many(samples, splits, n_jobs, progress, dense=dense, keep_unlabelled=keep_unlabelled)
+    return cross_fit(samples, splits, BUDGETS[budget], rng, n_jobs, progress, keep_unlabelled=keep_unlabelled)
 
 
 def _softmax_candidate(softmax: OutOfFold, evaluation: Evaluation) -> Candidate:

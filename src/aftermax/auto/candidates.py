@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._many.fitting import CLASS_MEANS, DISCRIMINANTS
 from aftermax._residual.fitting import WITHOUT_FEATURES
 from aftermax._utils.comparison import Comparison, summed
 from aftermax._utils.paired_tests import mean_p_value, wins_and_losses
@@ -20,10 +21,21 @@ DESCRIPTIONS = {
     "linear": "and a linear map",
     "combination": "and Gaussians and RBF kernels",
     WITHOUT_FEATURES: "the same of the logits alone",
+    CLASS_MEANS: "and similarity to class means",
+    DISCRIMINANTS: "and linear discriminants",
     "sph": "Softmax-Pooling Hybrid",
 }
 # Corrections that the combination stacks; "weights_" of AutoHead names them.
-CORRECTIONS = ("gaussian", "linear", "kernel", "gaussian of features", "linear of features", "kernel of features")
+CORRECTIONS = (
+    "gaussian",
+    "linear",
+    "kernel",
+    "discriminant",
+    "gaussian of features",
+    "linear of features",
+    "kernel of features",
+    "discriminant of features",
+)
 MAX_LOSS = 20.0  # of a sample, in tests: a single one that is confidently wrong must not decide
 SHARES = {0.25: "1/4", 0.5: "1/2", 0.75: "3/4"}
 

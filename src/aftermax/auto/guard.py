@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._many.fitting import CLASS_MEANS, DISCRIMINANTS
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.paired_tests import ALPHA, adjusted_p_value
 
@@ -21,8 +22,9 @@ from aftermax._utils.paired_tests import ALPHA, adjusted_p_value
 # trust is (all of a correction: one-sided 5 %), and if its log loss is significantly lower. SPH has no log loss here.
 LIKELY = {0.25: 1.0, 0.5: 1.28, 0.75: 1.5, 1.0: 1.645}
 LOSS_LEVEL = 0.05
-# If none is: a quarter of the combination, if out-of-fold errors drop at all and the log loss is significantly lower.
-CAUTIOUS = ("combination", 0.25)
+# If none is: a quarter of the richest tier, if out-of-fold errors drop at all and the log loss is significantly lower.
+CAUTIOUS = 0.25
+RICHEST = ("combination", DISCRIMINANTS, CLASS_MEANS)  # the first of these that there is
 
 
 class Judged(NamedTuple):
@@ -90,8 +92,10 @@ def _most_likely(judged: Sequence[Judged]) -> Judged | None:
 
 
 def _cautious(judged: Sequence[Judged]) -> Judged | None:
-    some = [one for one in judged if one.key == CAUTIOUS and one.loss_is_lower and one.comparison.drops.sum() > 0]
-    return some[0] if some else None
+    tiers = {one.tier for one in judged}
+    richest = next((tier for tier in RICHEST if tier in tiers), None)
+    some = [one for one in judged if one.key == (richest, CAUTIOUS)]
+    return next((one for one in some if one.loss_is_lower and one.comparison.drops.sum() > 0), None)
 
 
 def _changes(judged: Sequence[Judged]) -> NDArray[np.float64]:

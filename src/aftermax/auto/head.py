@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any, Literal
 
@@ -10,12 +11,14 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._heads.estimator import HeadEstimator
+from aftermax._many.samples import ManySamples
 from aftermax._residual.capacity import BUDGETS
 from aftermax._residual.samples import Samples
 from aftermax._utils.class_weight import total_weights
 from aftermax._utils.comparison import promised_gain
 from aftermax._utils.folds import Split, content_order, sample_keys
 from aftermax._utils.groups import as_groups, joined_groups, numbered_by_appearance
+from aftermax._utils.large import MANY_CLASSES, samples_per_chunk
 from aftermax._utils.paired_tests import ALPHA
 from aftermax._utils.random import generator
 from aftermax._utils.rare_classes import warn_if_rare
@@ -27,6 +30,7 @@ from aftermax.auto._unlabelled import warn_of_unlabelled
 
 # Of more samples than this or, with many classes, of more logits but no fewer samples than that, some are fitted on.
 MAX_SAMPLES, MAX_LOGITS, MIN_SAMPLES = 50_000, 5_000_000, 10_000
+LOGITS_AT_A_TIME = 20_000_000  # that are predicted of the samples that were not fitted on
 
 
 class AutoHead(HeadEstimator):
@@ -38,6 +42,9 @@ class AutoHead(HeadEstimator):
     from where it was. Stacking weights the corrections and shrinks them towards zero. All are judged out-of-fold:
     each fold in turn is held out of *all* of the fit, hyperparameters and stacking weights included (cross-fitting).
     SPH is a candidate too, where the samples have no weights and classes are not too many.
+
+    With more than 256 classes the tiers are others: biases, then similarity to class means in the space of a sample's
+    largest scores ("class means"), then linear discriminants as well ("class means and discriminants").
 
     Between softmax and a full correction there are heads that trust it in part. The candidate that probably makes the
     fewest errors predicts; with little evidence that is a quarter of the correction, which changes few predictions, or
@@ -68,7 +75,8 @@ class AutoHead(HeadEstimator):
         labelled them yet.
     budget : {"fast", "standard", "thorough"}, default="standard"
         How much time the kernels may take: at most 300, 1,200 or 2,400 centers for each (with fewer than 20 classes, at
-        most 600 of the logits in "standard"). How many they get within that is decided by their log loss.
+        most 600 of the logits in "standard"). How many they get within that is decided by their log loss. With more
+        than 256 classes, "fast" leaves out the discriminant of the logits.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     random_state : int, RandomState instance or None, default=0
@@ -80,8 +88,9 @@ class AutoHead(HeadEstimator):
 
     Attributes
     ----------
-    chosen_ : {"softmax", "biases", "linear", "combination", "combination without features", "sph"}
-        What predicts: softmax, a tier, or SPH.
+    chosen_ : str
+        What predicts: "softmax", a tier ("biases", "linear", "combination" or "combination without features"; with more
+        than 256 classes "biases", "class means" or "class means and discriminants"), or "sph".
     trust_ : float
         The share of the tier's correction that is added to softmax's scores; 0 if softmax is kept.
     proven_ : bool
@@ -129,7 +138,11 @@ class AutoHead(HeadEstimator):
     Kernels have at most 1,200 centers (see ``budget``) and use at most 100 principal components of the logits and 400
     of the features, and with more than 50 classes all share one covariance: so time and memory grow about in proportion
     to samples and classes. Of more than 50,000 samples a part is fitted on; with more than 100 classes, of more than
-    5,000,000 logits, but at least 10,000 samples.
+    5,000,000 logits, but at least 10,000 samples. A warning says so.
+
+    With more than 256 classes all samples are fitted on. The logits may then be of any precision and in a file
+    (``numpy.load(path, mmap_mode="r")``): they are read some at a time, and never copied as a whole. With more than
+    2,000 classes there is no discriminant of the logits, as each prediction would take too long.
 
     Unlike softmax's, the predictions depend on a constant that is added to all logits of a sample: log-probabilities
     are not the same as logits. Pass the same kind to :meth:`fit` and :meth:`predict`.
@@ -149,6 +162,8 @@ class AutoHead(HeadEstimator):
     >>> float(round(1 - error / softmax_error, 2))  # the gain on new samples
     0.34
     """
+
+    _fits_any_precision = True
 
     def __init__(
         self,
@@ -215,15 +230,17 @@ class AutoHead(HeadEstimator):
         weights = total_weights(sample_weight, self.class_weight, codes, self.classes_, self.class_prior)
         samples = Samples(logits, codes, weights, hidden, sample_keys(logits, together))
         rng = generator(self.random_state)
-        fitted_on = _fitted_on(samples, rng)
+        many = len(self.classes_) > MANY_CLASSES
+        fitted_on = _fitted_on(samples, rng, many)
+        _warn_if_fewer(len(fitted_on), int(np.count_nonzero(weights > 0)))
         splits = self._splits(samples, together, fitted_on, rng, y, groups)
         with one_blas_thread():
             selection = select(
-                samples.take(fitted_on),
+                ManySamples.of(samples, fitted_on) if many else samples.take(fitted_on),
                 splits,
                 None if together is None else np.unique(together[fitted_on], return_inverse=True)[1],
                 self.classes_,
-                capacity=BUDGETS[self.budget],
+                budget=self.budget,
                 alpha=self.alpha,
                 only_proven=self.only_proven,
                 keep_unlabelled=self.keep_unlabelled,
@@ -251,7 +268,7 @@ class AutoHead(HeadEstimator):
     ) -> list[Split]:
         """The splits of the samples that are fitted on, as positions among these."""
         if self.cv is None or isinstance(self.cv, Integral):
-            (n_samples, n_classes), keys = samples.logits[fitted_on].shape, samples.keys[fitted_on]
+            n_samples, n_classes, keys = len(fitted_on), len(self.classes_), samples.keys[fitted_on]
             repeats = default_repeats(n_samples, n_classes) if self.cv is None else 1
             # Copies alone need no groups: they share a key, and so a fold.
             some = None
@@ -282,7 +299,10 @@ class AutoHead(HeadEstimator):
         mask = np.ones(len(codes), dtype=bool)
         mask[fitted_on] = selection.held_out
         others = np.setdiff1d(np.arange(len(codes)), fitted_on)
-        codes[others] = selection.fitted.predict([values[others] for values in samples.inputs])
+        step = samples_per_chunk(samples.logits.shape[1], LOGITS_AT_A_TIME)
+        for first in range(0, len(others), step):
+            some = others[first : first + step]
+            codes[some] = selection.fitted.predict([values[some] for values in samples.inputs])
         self.held_out_: NDArray[Any] = self.classes_[codes]
         self.held_out_mask_ = mask
 
@@ -327,9 +347,24 @@ class AutoHead(HeadEstimator):
         return float(accuracy_score(y, self.predict(X, features), sample_weight=sample_weight))
 
 
-def _fitted_on(samples: Samples, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The samples to fit on, in an order that does not depend on the order they came in: those with positive weight."""
+def _warn_if_fewer(fitted_on: int, given: int) -> None:
+    if fitted_on < given:
+        warnings.warn(
+            f"AutoHead is fitted on {fitted_on:,} of the {given:,} samples, drawn at random: more would take long, and "
+            "gain little. All of them are predicted in held_out_.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _fitted_on(samples: Samples, rng: np.random.Generator, many: bool) -> NDArray[np.intp]:
+    """The samples to fit on, in an order that does not depend on the order they came in: those with positive weight.
+
+    Heads for many classes are fitted on all of them.
+    """
     order = content_order(samples.logits, samples.codes, samples.features)
     order = order[samples.weights[order] > 0]
+    if many:
+        return order
     most = min(MAX_SAMPLES, max(MIN_SAMPLES, MAX_LOGITS // samples.logits.shape[1]))
     return order[np.sort(rng.permutation(len(order))[:most])]

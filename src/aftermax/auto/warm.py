@@ -13,6 +13,8 @@ from aftermax._residual.head import FIRST_LOOK_SAMPLES, ResidualHead
 from aftermax._residual.projection import Projection
 from aftermax._residual.stacking import fit_stacking
 from aftermax._residual.terms import InputTerms
+from aftermax._utils.folds import row_hashes
+from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.progress import Progress
 from aftermax._utils.softmax import softmax_certainty
 from aftermax.sph.classifier import SPHClassifier
@@ -35,6 +37,7 @@ def compile_all(progress: bool | None = None) -> Path:
     logits = rng.normal(size=(len(codes), CLASSES)) + np.eye(CLASSES)[codes]
     steps: list[Callable[[], object]] = [
         lambda: softmax_certainty(logits),
+        lambda: row_hashes(np.zeros((2, MANY_CLASSES + 1))),
         lambda: fit_stacking([logits], codes, np.ones(len(codes))),
         lambda: residual_head().scores([logits]),
         lambda: residual_head().predict([logits]),

@@ -85,11 +85,12 @@ class Graph:
         self._numbers: dict[float, Value] = {}
         self._axes: dict[int, Value] = {}
 
-    def add(self, operator: str, *inputs: Any, name: str | None = None, **attributes: Any) -> Value:
-        """Add a node, and return its output."""
+    def add(self, operator: str, *inputs: Any, name: str | None = None, outputs: int = 1, **attributes: Any) -> Value:
+        """Add a node, and return its output; if it has several, the first."""
         node_name = f"{self.prefix}{len(self.nodes)}_{operator}"
         names = [self._value(value).name for value in inputs]
-        self.nodes.append(helper.make_node(operator, names, [name or node_name], name=node_name, **attributes))
+        made = [name or node_name, *(f"{node_name}_{number}" for number in range(1, outputs))]
+        self.nodes.append(helper.make_node(operator, names, made, name=node_name, **attributes))
         return Value(self, name or node_name)
 
     def rounded_constant(self, values: NDArray[Any], name: str) -> Value:
@@ -118,7 +119,7 @@ class Graph:
         return self._numbers[value]
 
     def axis(self, number: int) -> Value:
-        """Return a constant that selects an axis."""
+        """Return a constant with one integer, as for an axis."""
         if number not in self._axes:
             self._axes[number] = self.constant(np.array([number]), f"axis_{len(self._axes)}")
         return self._axes[number]
@@ -159,9 +160,16 @@ class _Onnx:
         return self.graph.cast(condition, self.graph.dtype)
 
     def row_max(self, value: Value) -> Value:
+        return self._reduced("ReduceMax", value)
+
+    def row_kth_largest(self, value: Value, k: int) -> Value:
+        largest = self.graph.add("TopK", value, self.graph.axis(k), outputs=2, axis=-1)
+        return self._reduced("ReduceMin", largest)
+
+    def _reduced(self, operator: str, value: Value) -> Value:
         if self.graph.opset < AXES_AS_INPUT:
-            return self.graph.add("ReduceMax", value, axes=[-1], keepdims=1)
-        return self.graph.add("ReduceMax", value, self.graph.axis(-1), keepdims=1)
+            return self.graph.add(operator, value, axes=[-1], keepdims=1)
+        return self.graph.add(operator, value, self.graph.axis(-1), keepdims=1)
 
     def row_sum(self, value: Value) -> Value:
         return self.graph.add("ReduceSum", value, self.graph.axis(-1), keepdims=1)

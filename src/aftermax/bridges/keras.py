@@ -224,6 +224,9 @@ class _Keras:
     def row_max(self, value: Any) -> Any:
         return ops.max(value, axis=-1, keepdims=True)
 
+    def row_kth_largest(self, value: Any, k: int) -> Any:
+        return ops.top_k(value, k)[0][..., -1:]
+
     def row_sum(self, value: Any) -> Any:
         return ops.sum(value, axis=-1, keepdims=True)
 

@@ -264,6 +264,9 @@ class _Torch:
     def row_max(self, value: Tensor) -> Tensor:
         return value.amax(dim=-1, keepdim=True)
 
+    def row_kth_largest(self, value: Tensor, k: int) -> Tensor:
+        return value.topk(k, dim=-1).values[..., -1:]
+
     def row_sum(self, value: Tensor) -> Tensor:
         return value.sum(dim=-1, keepdim=True)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aftermax._utils.text import listed
 from aftermax.plots.style import ACCENT, GREY
 from aftermax.sph.response_array import ResponseArray
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_CLASSES = 12  # that are drawn, unless others are chosen
+MOST_CHOSEN = 50
 
 
 def checked_response_array(response_array: ResponseArray, display: type) -> ResponseArray:
@@ -30,21 +32,24 @@ def class_indices(known: NDArray[Any], wanted: ArrayLike | None) -> list[int]:
     """The indices of the wanted classes; if None, of the first twelve."""
     if wanted is None:
         return list(range(min(len(known), MAX_CLASSES)))
-    names, chosen = known.tolist(), np.asarray(wanted).tolist()
+    names, chosen = {name: index for index, name in enumerate(known.tolist())}, np.asarray(wanted).tolist()
     unknown = [name for name in chosen if name not in names]
     if unknown or not chosen:
-        raise ValueError(f"classes={chosen!r} cannot be shown: choose from {names!r}.")
-    return [names.index(name) for name in chosen]
+        raise ValueError(f"classes=[{listed(unknown)}] cannot be shown: choose from [{listed(list(names))}].")
+    if len(chosen) > MOST_CHOSEN:
+        raise ValueError(f"classes names {len(chosen):,} classes, each with a panel: choose at most {MOST_CHOSEN}.")
+    return [names[name] for name in chosen]
 
 
-def own_response_sizes(array: ResponseArray, by: str) -> NDArray[np.float64]:
-    """The size of each unit's response to its own class.
+def own_response_sizes(array: ResponseArray, by: str, some: ArrayLike) -> NDArray[np.float64]:
+    """The size of the response of some units to their own class.
 
     Where that is unknown or zero, the largest of the unit's column or of the class's row.
     """
-    sizes = np.abs(array.center)
-    own = np.diagonal(sizes)
-    largest = np.nanmax(sizes, axis=0 if by == "column" else 1, initial=0.0)
+    wanted = np.asarray(some)
+    own = np.abs(array.center[wanted, wanted])
+    sizes = np.abs(array.center[:, wanted].T if by == "column" else array.center[wanted])
+    largest = np.nanmax(sizes, axis=1, initial=0.0)
     usable = np.isfinite(own) & (own > 0)
     return np.where(usable, own, np.where(largest > 0, largest, 1.0))
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from aftermax._audit.counts import ClassCounts, PairCounts, most_changed
+from aftermax._audit.counts import MAX_CLASSES, ClassCounts, PairCounts, most_changed
 from aftermax._audit.result import Audit
+from aftermax._utils.text import width
 from aftermax.plots._display import Display
+from aftermax.plots._many_classes import check_max_classes
 from aftermax.plots.gain_by_class import draw_wins_and_losses
 from aftermax.plots.style import (
     ACCENT,
@@ -65,24 +67,28 @@ class AuditDisplay(Display):
         self.audit = audit
 
     @classmethod
-    def from_audit(cls, audit: Audit, *, ax: AxesList | None = None) -> Self:
-        """Draw an audit."""
-        return cls(audit).plot(ax=ax)
+    def from_audit(cls, audit: Audit, *, max_classes: int = MAX_CLASSES, ax: AxesList | None = None) -> Self:
+        """Draw an audit; ``max_classes`` is as for :meth:`plot`."""
+        return cls(audit).plot(max_classes=max_classes, ax=ax)
 
-    def plot(self, *, ax: AxesList | None = None) -> Self:
-        """Draw in two Axes, ``ax``, or in a new figure with the verdict above."""
-        left, right = self._use_panels(self._new_axes() if ax is None else ax, 2)
-        draw_wins_and_losses(left, *most_changed(self.audit.by_class))
+    def plot(self, *, max_classes: int = MAX_CLASSES, ax: AxesList | None = None) -> Self:
+        """Draw in two Axes, ``ax``, or in a new figure with the verdict above.
+
+        Of more than ``max_classes``, those that change most are drawn.
+        """
+        check_max_classes(max_classes)
+        shown, rest = most_changed(self.audit.by_class, max_classes)
+        left, right = self._use_panels(self._new_axes(shown) if ax is None else ax, 2)
+        draw_wins_and_losses(left, shown, rest)
         self._draw_pairs(right)
         return self
 
-    def _new_axes(self) -> AxesList:
-        shown, _ = most_changed(self.audit.by_class)
+    def _new_axes(self, shown: list[ClassCounts]) -> AxesList:
         lines = max(len(shown), len(self.audit.pairs), 4)
         names = [[_class_name(counts) for counts in shown], [_pair_name(counts) for counts in self.audit.pairs]]
-        width = 8.4 + LETTER_WIDTH * sum(max(map(len, column), default=0) for column in names)
-        figure = new_figure(width, 2.1 + 0.27 * lines)
-        verdict = textwrap.fill(self.audit.verdict, int(width / LETTER_WIDTH))
+        inches = 8.4 + LETTER_WIDTH * sum(max(map(width, column), default=0) for column in names)
+        figure = new_figure(inches, 2.1 + 0.27 * lines)
+        verdict = textwrap.fill(self.audit.verdict, int(inches / LETTER_WIDTH))
         figure.suptitle(verdict, fontsize="medium", x=0.01, ha="left", linespacing=1.4)
         axes: AxesList = figure.subplots(1, 2)
         return axes

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax.plots._display import Display
+from aftermax.plots._fonts import font_for
 from aftermax.plots._inputs import response_array_of
 from aftermax.plots._responses import (
     MAX_CLASSES,
@@ -91,18 +92,21 @@ class ClassPairDisplay(Display):
             self._prepare(axes, units)
         first, second = (shortened(self.response_array.classes[i], 12) for i in (self.first, self.second))
         self._draw_class(left, units, self.first, own_scale=False)
-        left.set_title(f"Class {first}, as softmax compares units", fontsize="medium")
-        left.set(xlabel=f"response (unit {first}'s to its own class = 1)", ylabel="unit")
+        font = font_for(first, second)
+        left.set_title(f"Class {first}, as softmax compares units", fontsize="medium", **font)
+        left.set_xlabel(f"response (unit {first}'s to its own class = 1)", **font)
+        left.set_ylabel("unit")
         self._draw_class(right, units, self.first, shift=-0.16)
         self._draw_class(right, units, self.second, shift=0.16)
         self._write_separations(right, units)
-        right.set_title(f"Classes {first} and {second}, unit by unit", fontsize="medium")
+        right.set_title(f"Classes {first} and {second}, unit by unit", fontsize="medium", **font)
         right.set_xlabel("response (each unit's to its own class = 1)")
         handles, labels = right.get_legend_handles_labels()
-        if new:
-            self.figure_.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
-        else:
-            left.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize="small")
+        style: dict[str, Any] = {"loc": "outside lower center"} if new else {"bbox_to_anchor": (0.5, -0.2)}
+        where = self.figure_ if new else left
+        legend = where.legend(handles, labels, ncols=2, fontsize="small", **{"loc": "upper center"} | style)
+        for text in legend.get_texts():
+            text.update(font_for(text.get_text()))
         return self
 
     def _separation(self) -> NDArray[np.float64]:
@@ -127,8 +131,8 @@ class ClassPairDisplay(Display):
         self, axes: Axes, units: list[int], index: int, *, shift: float = 0.0, own_scale: bool = True
     ) -> None:
         """The responses to a class, each in units of the unit's response to its own class, or of the class's unit."""
-        array, by_unit = self.response_array, own_response_sizes(self.response_array, "column")
-        scale = by_unit[units] if own_scale else own_response_sizes(array, "row")[index]
+        array = self.response_array
+        scale = own_response_sizes(array, "column", units) if own_scale else own_response_sizes(array, "row", [index])
         center, left, right = (part[index, units] / scale for part in (array.center, array.left, array.right))
         label = f"class {shortened(array.classes[index], 20)}"
         lines = np.arange(len(units)) + shift

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aftermax._audit.counts import ClassCounts, most_changed
-from aftermax._utils.text import signed
+from aftermax._audit.counts import MAX_CLASSES, ClassCounts, most_changed
+from aftermax._utils.text import signed, width
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import Predictions, predictions_from, predictions_of
+from aftermax.plots._many_classes import check_max_classes
 from aftermax.plots.style import (
     ACCENT,
     HATCHED,
@@ -79,13 +80,15 @@ class GainByClassDisplay(Display):
         *,
         features: ArrayLike | None = None,
         kind: Literal["absolute", "relative"] = "absolute",
+        max_classes: int = MAX_CLASSES,
         ax: Axes | None = None,
     ) -> Self:
         """Draw what a fitted head changes on the logits ``X`` of held-out samples with labels ``y``.
 
-        Pass ``features`` for a head that was fitted with them; ``kind`` is as for :meth:`plot`.
+        Pass ``features`` for a head that was fitted with them; ``kind`` and ``max_classes`` are as for :meth:`plot`.
         """
-        return cls._from(predictions_of(estimator, X, y, features)).plot(kind=kind, ax=ax)
+        predictions = predictions_of(estimator, X, y, features)
+        return cls._from(predictions).plot(kind=kind, max_classes=max_classes, ax=ax)
 
     @classmethod
     def from_predictions(
@@ -96,13 +99,15 @@ class GainByClassDisplay(Display):
         *,
         classes: ArrayLike | None = None,
         kind: Literal["absolute", "relative"] = "absolute",
+        max_classes: int = MAX_CLASSES,
         ax: Axes | None = None,
     ) -> Self:
         """Draw what changes from the predicted classes ``before`` to those ``after``, given the true classes.
 
-        ``classes`` are all classes; if None, those that occur. ``kind`` is as for :meth:`plot`.
+        ``classes`` are all classes; if None, those that occur. ``kind`` and ``max_classes`` are as for :meth:`plot`.
         """
-        return cls._from(predictions_from(y_true, before, after, classes)).plot(kind=kind, ax=ax)
+        predictions = predictions_from(y_true, before, after, classes)
+        return cls._from(predictions).plot(kind=kind, max_classes=max_classes, ax=ax)
 
     @classmethod
     def _from(cls, predictions: Predictions) -> Self:
@@ -119,16 +124,23 @@ class GainByClassDisplay(Display):
             losses=count(before & ~after),
         )
 
-    def plot(self, *, kind: Literal["absolute", "relative"] = "absolute", ax: Axes | None = None) -> Self:
+    def plot(
+        self,
+        *,
+        kind: Literal["absolute", "relative"] = "absolute",
+        max_classes: int = MAX_CLASSES,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw in ``ax`` or in a new figure.
 
         Bars are numbers of samples or, if ``kind`` is "relative", per cent of the class's errors before; then a class
-        without errors has no bar.
+        without errors has no bar. Of more than ``max_classes``, those that change most are drawn.
         """
+        check_max_classes(max_classes)
         if kind not in ("absolute", "relative"):
             raise ValueError(f"kind={kind!r} is not known: choose 'absolute' or 'relative'.")
-        shown, rest = most_changed(self.by_class)
-        letters = max(len(shortened(one.name, 20)) for one in shown)
+        shown, rest = most_changed(self.by_class, max_classes)
+        letters = max(width(shortened(one.name, 20)) for one in shown)
         axes = self._use_axes(ax, 6.6 + LETTER_WIDTH * letters, 1.6 + 0.27 * max(len(shown), 4))
         draw_wins_and_losses(axes, shown, rest, relative=kind == "relative")
         for line, one in enumerate(shown):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from numpy.typing import ArrayLike
 
 from aftermax.plots._display import Display
+from aftermax.plots._fonts import font_for
 from aftermax.plots._inputs import response_array_of
 from aftermax.plots._responses import checked_response_array, class_indices, draw_responses, own_response_sizes
 from aftermax.plots.style import BAND, RULE, name_lines, new_figure, shortened
@@ -107,7 +108,7 @@ class ResponseArrayDisplay(Display):
         by : {"column", "row"}, default="column"
             A panel for each unit, with its response to every class, or for each class, with every unit's response.
         classes : array-like, default=None
-            The classes to show, as rows and as columns. If None, the first twelve.
+            The classes to show, as rows and as columns, at most fifty. If None, the first twelve.
         figure : matplotlib Figure or SubFigure, default=None
             Where to draw. If None, a new figure.
         ax : sequence of matplotlib Axes, default=None
@@ -136,7 +137,7 @@ class ResponseArrayDisplay(Display):
         return self
 
     def _draw_panel(self, axes: Axes, by: str, panel: int, shown: list[int]) -> None:
-        array, scale = self.response_array, own_response_sizes(self.response_array, by)[panel]
+        array, (scale,) = self.response_array, own_response_sizes(self.response_array, by, [panel])
         cells = (shown, panel) if by == "column" else (panel, shown)
         center, left, right = (part[cells] / scale for part in (array.center, array.left, array.right))
         own = shown.index(panel)
@@ -153,6 +154,6 @@ class ResponseArrayDisplay(Display):
         axes.set_xlim(low, high)
         names = array.classes
         title = f"{TEXTS[by].panel} {shortened(names[panel], 20 if len(shown) <= 4 else 7)}"
-        axes.set_title(title, fontsize="small")
+        axes.set_title(title, fontsize="small", **font_for(title))
         name_lines(axes, [shortened(names[i], 20) for i in shown], margin=0.5)
         axes.tick_params(labelleft=axes is self.axes_[0])

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._utils.text import width
+from aftermax.plots._fonts import drawable, font_for
+from aftermax.plots._installed import check_matplotlib
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -26,18 +30,20 @@ MAX_ANNOTATED = 12  # with so many classes there is room for a number in every c
 
 
 def shortened(name: object, length: int) -> str:
-    """A class name as matplotlib takes it, cut where it would overlap its neighbour."""
-    text = str(name).encode("utf-8", "replace").decode("utf-8")
-    cut = text if len(text) <= length else text[: length - 1] + "…"
-    return cut.replace("$", r"\$")  # matplotlib would typeset what stands between two as a formula
+    """A class name as matplotlib takes it, cut where it would overlap its neighbour; some letters are two wide."""
+    text = drawable(str(name).encode("utf-8", "replace").decode("utf-8"))
+    if width(text) > length:
+        while width(text) > length - 1:
+            text = text[:-1]
+        text += "…"
+    return text.replace("$", r"\$")  # matplotlib would typeset what stands between two as a formula
 
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of that size in inches, or an error that names the extra to install."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("Plots need matplotlib: pip install 'aftermax[plots]'") from error
+    check_matplotlib()
+    from matplotlib import pyplot
+
     return pyplot.figure(figsize=(width, height), layout="constrained")
 
 
@@ -57,7 +63,7 @@ def title_and_legend(axes: Axes, title: str) -> None:
 
 def name_lines(axes: Axes, names: Sequence[str], margin: float = 0.6) -> None:
     """Name the horizontal lines at y = 0, 1, ..., with the first on top."""
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), names, **font_for(*names))
     axes.set_ylim(len(names) - 1 + margin, -margin)
     axes.tick_params(axis="y", length=0)
     bare(axes, "top", "right", "left")
@@ -79,14 +85,15 @@ class HeatmapLabels:
         self._positions = np.arange(0, len(classes), self._step)
         self._names = [shortened(name, 14) for name in classes[self._positions].tolist()]
         self.side = float(np.clip(0.36 * len(classes), 2.1, 4.2))  # of the heatmap, in inches
-        self.width = 0.9 * LETTER_WIDTH * max(map(len, self._names))  # of the longest name, in small letters
+        self.width = 0.9 * LETTER_WIDTH * max(map(width, self._names))  # of the longest name, in small letters
         self._vertical = self.width > self.side / len(self._positions)
         self.height = self.width if self._vertical else 0.0  # of the names below
 
     def write(self, axes: Axes) -> None:
         """Name the rows and columns."""
-        axes.set_yticks(self._positions, self._names, fontsize="small")
-        axes.set_xticks(self._positions, self._names, fontsize="small", rotation=90 if self._vertical else 0)
+        style: dict[str, Any] = {"fontsize": "small", **font_for(*self._names)}
+        axes.set_yticks(self._positions, self._names, **style)
+        axes.set_xticks(self._positions, self._names, rotation=90 if self._vertical else 0, **style)
         axes.tick_params(length=0 if self._step == 1 else 3)
 
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.one_logit import two_columns
 from aftermax._utils.softmax import MIN_PROBABILITY
 from aftermax._utils.text import listed
@@ -66,11 +67,16 @@ def _is_one_vs_one(model: Any) -> bool:
     return any(name.endswith("decision_function_shape") and value == "ovo" for name, value in params.items())
 
 
-def logits_of(model: Any, response_method: str, X: Any, n_classes: int) -> NDArray[np.float64]:
-    """Return the model's logits: its decision function, or the logarithms of its probabilities."""
-    output = np.asarray(getattr(model, response_method)(X), dtype=np.float64)
+def logits_of(model: Any, response_method: str, X: Any, n_classes: int) -> NDArray[Any]:
+    """Return the model's logits: its decision function, or the logarithms of its probabilities.
+
+    They are float64, or with more than 256 classes in the model's own precision, but at least float32.
+    """
+    given = np.asarray(getattr(model, response_method)(X))
+    output = np.asarray(given, np.result_type(given, np.float32) if n_classes > MANY_CLASSES else np.float64)
     if response_method == "predict_proba":
-        output = np.log(np.clip(output, MIN_PROBABILITY, None))
+        output = np.clip(output, MIN_PROBABILITY, None)
+        np.log(output, out=output)
     elif n_classes == 2 and output.shape in ((len(output),), (len(output), 1)):
         output = two_columns(output.reshape(-1, 1))
     if output.shape != (len(output), n_classes):

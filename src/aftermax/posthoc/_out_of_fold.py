@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -34,11 +34,11 @@ def out_of_fold_logits(
     X: Any,
     labels: NDArray[Any],
     splits: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]],
-    logits_of: Callable[[Any, Any], NDArray[np.float64]],
+    logits_of: Callable[[Any, Any], NDArray[Any]],
     classes: NDArray[Any],
     params: dict[str, Any],
     n_jobs: int | None,
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the logits of all held-out samples, by clones of the estimator fitted without them, and their indices.
 
     ``logits_of(model, X)`` returns the logits of a fitted clone; ``params`` are passed to the estimator's ``fit``.
@@ -49,10 +49,11 @@ def out_of_fold_logits(
             "cv gives no splits: pass folds, or a list of splits. (A generator gives its splits only once.)"
         )
 
-    def fit_and_predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> NDArray[np.float64]:
+    def fit_and_predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> NDArray[Any]:
         metadata = select_metadata(params, train, len(labels))
         model = clone(estimator).fit(select_samples(X, train), labels[train], **metadata)
-        missing = [name for name in classes.tolist() if name not in np.asarray(model.classes_).tolist()]
+        fitted_on = set(np.asarray(model.classes_).tolist())
+        missing = [name for name in classes.tolist() if name not in fitted_on]
         if missing:
             raise ValueError(
                 f"Outside of one of the folds there are no samples of {listed(missing)}: pass at least two samples of "
@@ -60,7 +61,21 @@ def out_of_fold_logits(
             )
         return logits_of(model, select_samples(X, test))
 
-    logits = Parallel(n_jobs=n_jobs)(delayed(fit_and_predict)(train, test) for train, test in splits)
-    indices = np.concatenate([np.asarray(test) for _, test in splits])
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    folds = parallel(delayed(fit_and_predict)(train, test) for train, test in splits)
+    return _in_order(folds, [np.asarray(test) for _, test in splits])
+
+
+def _in_order(
+    folds: Iterable[NDArray[Any]], tests: Sequence[NDArray[np.intp]]
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The logits of all folds in the order of their indices, and these. A fold is let go once it is in its place."""
+    indices = np.concatenate(tests)
     order = np.argsort(indices, kind="stable")
-    return np.concatenate(logits)[order], indices[order]
+    place, out, first = np.argsort(order, kind="stable"), np.empty((0, 0)), 0
+    for logits in folds:
+        if first == 0:
+            out = np.empty((len(indices), logits.shape[1]), dtype=logits.dtype)
+        out[place[first : first + len(logits)]] = logits
+        first += len(logits)
+    return out, indices[order]

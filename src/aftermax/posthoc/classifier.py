@@ -202,14 +202,18 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise AttributeError(f"{type(self.head_).__name__} has no predict_proba: use a head that has, or predict.")
         metadata = route(self, "predict_proba", params).head.predict_proba
         probabilities = self.head_.predict_proba(self._as_fitted(logits), **metadata)
+        columns = label_codes(self.head_.classes_, probabilities.shape[1], self.classes_)
+        if np.array_equal(columns, np.arange(len(self.classes_))):
+            return np.asarray(probabilities)
         out = np.zeros(logits.shape)  # the head may lack classes of the model
-        out[:, label_codes(self.head_.classes_, probabilities.shape[1], self.classes_)] = probabilities
+        out[:, columns] = probabilities
         return out
 
-    def logits(self, X: Any) -> NDArray[np.float64]:
+    def logits(self, X: Any) -> NDArray[Any]:
         """Return the model's logits, the input of the head: a column for each of ``classes_``, as for ``audit``.
 
-        With a fitted model, this works before :meth:`fit`.
+        They are float64, or with more than 256 classes float32 if the model's output is. With a fitted model, this
+        works before :meth:`fit`.
         """
         if not hasattr(self, "head_") and self._keeps_model():
             n_classes = len(classes_of(self.estimator))
@@ -258,12 +262,12 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.response_method_ = response_method_of(model, self.response_method, len(self.classes_))
         return self
 
-    def _logits_of(self, model: Any, X: Any) -> NDArray[np.float64]:
+    def _logits_of(self, model: Any, X: Any) -> NDArray[Any]:
         return logits_of(model, self.response_method_, X, len(self.classes_))
 
     def _refit(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None, routed: Bunch
-    ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.intp]]:
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
         """Fit the model; return out-of-fold logits, all labels, and the indices of the samples with logits."""
         (indexed,) = indexable(X)
         labels = checked_labels(y, count_samples(indexed))
@@ -296,14 +300,15 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             head.set_params(classes=self.classes_)
         return head
 
-    def _as_fitted(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _as_fitted(self, logits: NDArray[Any]) -> NDArray[Any]:
         """The logits as the head takes them: those of two classes as one, for a head that was fitted on one."""
         one_logit = logits.shape[1] == 2 and getattr(self.head_, "n_features_in_", None) == 1
         return one_column(logits) if one_logit else logits
 
     def _as_classes_of_model(self, labels: NDArray[Any]) -> NDArray[Any]:
         names = self.classes_.tolist()
-        unknown = [label for label in np.unique(labels).tolist() if label not in names]
+        known = set(names)
+        unknown = [label for label in np.unique(labels).tolist() if label not in known]
         if unknown:
             raise ValueError(
                 f"labels hold {listed(unknown)}, not among the classes of the model ({listed(names)}): drop these "

@@ -10,28 +10,28 @@ from scipy.stats import binned_statistic, binomtest
 
 from aftermax._audit.counts import ClassCounts, most_changed
 from aftermax._audit.result import Audit
-from aftermax.report._text import encodable
-from aftermax.sph.response_array import ResponseArray
+from aftermax.report._response_data import responses
+from aftermax.report._text import encodable, rounded
 
 GATE_STEPS = 200  # of the slider, from 0 to 1
 DEFAULT_GATE = 0.9  # where the slider starts if the head has no gate: the default of SPHClassifier
 RELIABILITY_BINS = 10
-MAX_UNITS = 24  # that are drawn for a class: of more, those that separate it best
-MAX_PICKED_CLASSES = 200  # that can be picked: of more, those with the most errors
 
 
 def chart_data(
     audit: Audit,
-    array: ResponseArray,
+    logits: NDArray[np.float64],
+    codes: NDArray[np.int64],
     certainty: NDArray[np.float64],
-    wrong: NDArray[np.bool_],
     gate: float | None,
 ) -> dict[str, Any]:
-    """Everything that the page's scripts draw."""
+    """Everything that the page's scripts show: what the charts draw, and all classes for the table."""
     shown, rest = most_changed(audit.by_class)
+    wrong = logits.argmax(axis=1) != codes
     return {
         "classes": [_class_counts(one) for one in shown],
         "otherClasses": [_class_counts(one) for one in rest],
+        "allClasses": _all_classes(audit),
         "pairs": [
             {"true": encodable(pair.true), "predicted": encodable(pair.taken_for)}
             | {"before": pair.before, "after": pair.after}
@@ -39,13 +39,20 @@ def chart_data(
         ],
         "gate": {"start": gate or DEFAULT_GATE} | gate_counts(certainty, wrong),
         "reliability": reliability(certainty, wrong),
-        "responses": responses(audit, array, first=shown[0].name),
+        "responses": responses(audit, logits, codes, certainty, first=shown[0].name),
     }
 
 
 def _class_counts(one: ClassCounts) -> dict[str, Any]:
     counts = {"samples": one.rows, "errors": one.errors, "wins": one.wins, "losses": one.losses}
     return {"name": encodable(one.name)} | counts
+
+
+def _all_classes(audit: Audit) -> dict[str, list[Any]]:
+    """The counts of every class, column by column: with thousands of classes that is a third of the text."""
+    names, *counts = zip(*audit.by_class, strict=True)
+    kinds = ("samples", "errors", "wins", "losses")
+    return {"names": list(map(encodable, names))} | {k: list(v) for k, v in zip(kinds, counts, strict=True)}
 
 
 def gate_counts(certainty: NDArray[np.float64], wrong: NDArray[np.bool_]) -> dict[str, Any]:
@@ -78,41 +85,3 @@ def reliability(certainty: NDArray[np.float64], wrong: NDArray[np.bool_]) -> lis
             numbers = {"certainty": rounded(mean), "low": rounded(low), "high": rounded(high)}
             bins.append({"samples": n, "correct": k, **numbers})
     return bins
-
-
-def responses(audit: Audit, array: ResponseArray, first: Any) -> dict[str, Any]:
-    """The row of D of each class: for each unit its center, its spreads and its separation.
-
-    Of many classes, ``first`` and those that softmax gets wrong most often; of many units, the class's own and those
-    with the largest separation.
-    """
-    errors = np.array([one.errors for one in audit.by_class])
-    start = audit.classes.index(first)
-    by_errors = [index for index in np.argsort(-errors, kind="stable").tolist() if index != start]
-    picked = sorted([start, *by_errors][:MAX_PICKED_CLASSES])
-    separation = array.separation()
-    rows = {index: _response_row(array, separation, index) for index in picked}
-    units = sorted({*picked, *(unit for row in rows.values() for unit in row.get("units", []))})
-    return {
-        "names": {str(unit): encodable(audit.classes[unit]) for unit in units},
-        "classes": [{"class": index, "samples": int(array.counts[index]), **row} for index, row in rows.items()],
-        "start": start,
-        "allClasses": len(audit.classes),
-    }
-
-
-def _response_row(array: ResponseArray, separation: NDArray[np.float64], index: int) -> dict[str, Any]:
-    if array.counts[index] == 0:
-        return {}
-    size = len(array.classes)
-    best = [unit for unit in np.argsort(-separation[index], kind="stable").tolist() if unit != index]
-    units = [index, *best[: MAX_UNITS - 1]] if size > MAX_UNITS else list(range(size))
-    columns = {"center": array.center, "left": array.left, "right": array.right, "separation": separation}
-    return {"units": units} | {
-        name: [rounded(value) for value in values[index, units].tolist()] for name, values in columns.items()
-    }
-
-
-def rounded(value: float) -> float:
-    """To four digits, more than a chart shows."""
-    return float(f"{value:.4g}")

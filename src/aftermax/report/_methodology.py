@@ -13,7 +13,7 @@ from aftermax._audit.result import Audit
 from aftermax._audit.verdict import class_mix
 from aftermax._utils.paired_tests import ALPHA, POWER
 from aftermax.auto.head import AutoHead
-from aftermax.report._chart_data import MAX_PICKED_CLASSES, MAX_UNITS
+from aftermax.report._response_data import MAX_PICKED_CLASSES, MAX_UNITS
 from aftermax.report._text import definition_list
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
@@ -37,8 +37,9 @@ SAMPLES_NEEDED = (
 CERTAINTY_AND_RESPONSES = (
     "Certainty is the largest softmax probability of a sample. The response array D describes all samples: the mean "
     "response of each unit to each class, and a spread on either side. Neither depends on the head. Of more than "
-    f"{MAX_UNITS} units, those with the largest separation are drawn; of more than {MAX_PICKED_CLASSES} classes, those "
-    "with the most errors of softmax can be picked."
+    f"{MAX_PICKED_CLASSES} classes, D has those of the pairs that are shown and those with the most errors of softmax, "
+    f"with their samples and their units alone; of more than {MAX_UNITS} units, those with the largest separation are "
+    "drawn."
 )
 CONTENTS = "Counts and averages only, no single sample. It loads nothing and sends nothing."
 

@@ -30,9 +30,8 @@ from aftermax.report._methodology import gate_note, methodology, uncertainty_not
 from aftermax.report._summary import key_figures, summary_tables, warning_list
 from aftermax.report._tables import candidate_table, class_table, pair_table
 from aftermax.report._text import escaped, unbroken
-from aftermax.sph.response_array import fit_response_array
 
-SCRIPTS = ("drawing.js", "charts.js", "controls.js")
+SCRIPTS = ("drawing.js", "charts.js", "classes.js", "controls.js")
 
 
 def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: str | None = None) -> str:
@@ -69,7 +68,6 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
         )
     checked, codes = _audited_samples(audit, logits, labels)
     certainty = softmax_certainty(checked)
-    array = fit_response_array(checked, codes, np.array(audit.classes), certainty, "mean", 0.0, 1.0)
     gate = gate_of(audit.head)
     style, script = _asset("report.css"), "\n".join(map(_asset, SCRIPTS))
     return Template(_asset("template.html")).substitute(
@@ -77,7 +75,7 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
         policy=_content_security_policy(style, script),
         style=style,
         script=script,
-        data=_embedded(chart_data(audit, array, certainty, checked.argmax(axis=1) != codes, gate)),
+        data=_embedded(chart_data(audit, checked, codes, certainty, gate)),
         verdict=_emphasised(audit.verdict),
         size=f"{audit.rows:,} labelled samples, {len(audit.classes):,} classes",
         warnings=warning_list(audit),

@@ -7,13 +7,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from aftermax._audit.counts import ClassCounts
+from aftermax._audit.counts import ClassCounts, most_changed
 from aftermax._audit.result import Audit
 from aftermax._utils.text import fewer, fewer_between, fewer_count, percent
 from aftermax.report._summary import p_value_alone
 from aftermax.report._text import escaped
 
 MAX_LISTED_CLASSES = 200  # of more, those that change most
+LEAST_SEARCHED_CLASSES = 20  # with more, there is a box to search for one
 
 
 class Cell(NamedTuple):
@@ -24,11 +25,9 @@ class Cell(NamedTuple):
 
 
 def class_table(audit: Audit) -> str:
-    """Wins and losses by true class; its columns can be sorted."""
+    """Wins and losses by true class; its columns can be sorted. Of many classes, one can be searched for."""
     columns = {counts.name: column for column, counts in enumerate(audit.by_class)}
-    order = sorted(audit.by_class, key=lambda one: (-abs(one.net), -one.wins - one.losses, -one.errors))
-    listed, others = order[:MAX_LISTED_CLASSES], order[MAX_LISTED_CLASSES:]
-    listed.sort(key=lambda one: (-one.net, one.losses, -one.errors))
+    listed, others = most_changed(audit.by_class, MAX_LISTED_CLASSES)
     rows = [
         [
             Cell(_name(one.name), columns[one.name]),
@@ -43,9 +42,23 @@ def class_table(audit: Audit) -> str:
     ]
     headings = ["class", "samples", "errors", "change", "recall before", "recall after", "wins", "losses"]
     caption = "Errors are softmax's; change is how many fewer or more there are with the head."
-    if others:
-        caption += f" These are the {MAX_LISTED_CLASSES} classes that change most; {_sums(others)}."
-    return _table("classes", caption, headings, rows, texts=1, sorted_by=3)
+    table = _table("classes", caption, headings, rows, texts=1, sorted_by=3)
+    search = _class_search(audit, others) if len(audit.by_class) > LEAST_SEARCHED_CLASSES else ""
+    return f"<div>\n{search}{table}\n</div>"
+
+
+def _class_search(audit: Audit, others: list[ClassCounts]) -> str:
+    """A box to search for a class, which the script shows, and which classes are listed."""
+    listed = "".join(
+        f"The {MAX_LISTED_CLASSES} of {len(audit.by_class):,} classes that change most; the {one.name} have "
+        f"{one.wins:,} wins and {one.losses:,} losses together."
+        for one in others
+    )
+    return (
+        '<p class="control" id="class-search" hidden><label for="class-name">Find a class: </label>'
+        '<input type="search" id="class-name" autocomplete="off" spellcheck="false"></p>\n'
+        f'<p class="note" id="class-status" role="status">{listed}</p>\n'
+    )
 
 
 def pair_table(audit: Audit) -> str:
@@ -107,11 +120,6 @@ def _count(count: int) -> Cell:
 
 def _change(drop: int) -> Cell:
     return Cell(fewer_count(drop), drop)
-
-
-def _sums(others: list[ClassCounts]) -> str:
-    wins, losses = (sum(getattr(one, kind) for one in others) for kind in ("wins", "losses"))
-    return f"the other {len(others):,} have {wins:,} wins and {losses:,} losses together"
 
 
 # ---- HTML ------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Text for HTML. Names that users have chosen are always escaped."""
+"""Text for HTML, where names that users have chosen are always escaped, and numbers for JSON."""
 
 from __future__ import annotations
 
@@ -38,3 +38,8 @@ def unbroken(text: str) -> str:
 def definition_list(items: dict[str, str]) -> str:
     """Terms and their descriptions, as the items of a dl element."""
     return "\n".join(f"<dt>{escaped(term)}</dt><dd>{escaped(text)}</dd>" for term, text in items.items())
+
+
+def rounded(value: float) -> float:
+    """To four digits, more than a chart shows."""
+    return float(f"{value:.4g}")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from aftermax._utils.labelled_samples import labelled_samples
 from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.softmax import softmax_certainty
+from aftermax._utils.text import aligned
 from aftermax._utils.threads import over_ranges
 from aftermax._utils.validation import as_logits, as_weights, compute_ready
 from aftermax.sph._weights import positive_weights, weights_within_classes
@@ -122,13 +123,9 @@ class ResponseArray:
         The median, over the other classes with samples, of the distance between the centers in units of the mean of the
         two spreads that face each other. NaN for a class without samples.
         """
-        return self._separation(len(self.classes))
-
-    def _separation(self, units: int) -> NDArray[np.float64]:
-        """f of the first ``units`` units."""
         from aftermax.sph import _kernels
 
-        out = np.full((len(self.classes), units), np.nan)
+        out = np.full((len(self.classes), len(self.classes)), np.nan)
         present = np.flatnonzero(self.counts)
         if len(present) < 2:
             return out
@@ -139,26 +136,33 @@ class ResponseArray:
                 _kernels.separations(self.center[present, j], self.left[present, j], self.right[present, j], others)
                 out[present, j] = _row_medians(others)
 
-        over_ranges(separate, units, UNITS_PER_RANGE)
+        over_ranges(separate, len(self.classes), UNITS_PER_RANGE)
         return out
 
+    def _own_separation(self, i: int) -> float:
+        """f of class i and its own unit."""
+        others = np.flatnonzero(self.counts)
+        others = others[others != i]
+        gap = self.center[i, i] - self.center[others, i]
+        facing = np.where(gap > 0, self.left[i, i] + self.right[others, i], self.right[i, i] + self.left[others, i])
+        return float(np.median(np.abs(gap) / (0.5 * facing))) if len(others) else np.nan
+
     def __repr__(self) -> str:
-        n_classes, shown = len(self.classes), min(len(self.classes), 10)
-        names = [str(name) for name in self.classes[:shown]]
-        width = max(5, *map(len, names))
-        lines = [
-            f"ResponseArray: {n_classes} classes x {n_classes} units, fitted on {self.counts.sum()} samples",
-            f"  {'class':>{width}}  {'samples':>7}  response of its own unit  separation",
-        ]
-        separation = self._separation(shown)
-        for i, name in enumerate(names):
+        n_classes, n_shown = len(self.classes), min(len(self.classes), 10)
+        rows = []
+        for i, name in enumerate(self.classes[:n_shown]):
+            home, separation = "unknown", ""
             if self.counts[i]:
                 home = f"{self.center[i, i]:.3g} (-{self.left[i, i]:.2g} +{self.right[i, i]:.2g})"
-                lines.append(f"  {name:>{width}}  {self.counts[i]:>7}  {home:>24}  {separation[i, i]:.3g} spreads")
-            else:
-                lines.append(f"  {name:>{width}}  {0:>7}  {'unknown':>24}")
-        if shown < n_classes:
-            lines.append(f"  and {n_classes - shown} more")
+                separation = f"{self._own_separation(i):.3g} spreads"
+            rows.append([str(name), f"{self.counts[i]}", home, separation])
+        table = aligned(["class", "samples", "response of its own unit", "separation"], rows)
+        lines = [
+            f"ResponseArray: {n_classes} classes x {n_classes} units, fitted on {self.counts.sum()} samples",
+            *(f"  {line}" for line in table.splitlines()),
+        ]
+        if n_shown < n_classes:
+            lines.append(f"  and {n_classes - n_shown} more")
         return "\n".join(lines)
 
 

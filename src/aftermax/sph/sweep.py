@@ -16,7 +16,9 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.labelled_samples import labelled_samples
-from aftermax._utils.labels import label_codes, warn_if_misaligned
+from aftermax._utils.labels import label_codes
+from aftermax._utils.large import predicted_columns
+from aftermax._utils.misaligned_columns import warn_if_misaligned
 from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.paired_tests import relative_gain
 from aftermax._utils.progress import Progress
@@ -114,8 +116,9 @@ def _samples_to_evaluate(
         codes = label_codes(labels, len(ready), names)
     except ValueError as error:
         raise ValueError(f"In eval_logits and eval_labels: {error}") from error
-    if not warn_if_misaligned(ready, codes, names, stacklevel=4):
-        warn_if_unpredicted(ready, codes, names, stacklevel=4)
+    predicted = predicted_columns(ready)
+    if not warn_if_misaligned(predicted, codes, names, stacklevel=4):
+        warn_if_unpredicted(predicted, codes, names, stacklevel=4)
     return SweepSamples.of(ready, codes)
 
 

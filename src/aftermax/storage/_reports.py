@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from aftermax._utils.untrusted import count, fields, flag, number, one_of, some
 from aftermax.auto.candidates import CORRECTIONS, DESCRIPTIONS, SHARES, Candidate, Candidates, candidate_name
 from aftermax.auto.head import AutoHead
-from aftermax.auto.kinds import FITTED_HEADS
+from aftermax.auto.kinds import FITTED_HEADS, KIND_OF_TIER
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
@@ -109,7 +109,7 @@ def _read_auto(head: AutoHead, described: object) -> None:
 def _chosen(chosen: object, trust: object, kind: str) -> tuple[str, float]:
     """What predicts, and how far it is trusted, if that is what the fitted head is."""
     name = one_of(chosen, {*DESCRIPTIONS, *FITTED_HEADS}, "chosen")
-    if kind != (name if name in FITTED_HEADS else "combination"):  # of which kind the heads of all tiers are
+    if kind != (name if name in FITTED_HEADS else KIND_OF_TIER.get(name, "combination")):
         raise ValueError(f"chosen is {name!r}, but the head is of the kind {kind!r}")
     return name, 0.0 if name == "softmax" and trust == 0 else _trust(trust)
 

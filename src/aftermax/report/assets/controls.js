@@ -1,4 +1,4 @@
-// The controls: the theme, the order of a table, the gate, and the class whose responses are drawn.
+// The controls: the theme, the gate, and the class whose responses are drawn.
 
 function startTheme() {
   const button = byId("theme");
@@ -18,25 +18,6 @@ function startTheme() {
   });
   button.hidden = false;
   useSystem();
-}
-
-function startSorting() {
-  for (const button of document.querySelectorAll("th button")) {
-    button.addEventListener("click", () => sortBy(button.closest("th")));
-  }
-}
-
-/** Sort a table by one of its columns: numbers from the largest, classes in their order; again, the other way. */
-function sortBy(heading) {
-  const column = heading.cellIndex;
-  const first = heading.classList.contains("text") ? "ascending" : "descending";
-  const other = first === "ascending" ? "descending" : "ascending";
-  const order = heading.getAttribute("aria-sort") === first ? other : first;
-  for (const one of heading.parentElement.children) one.setAttribute("aria-sort", one === heading ? order : "none");
-  const body = heading.closest("table").tBodies[0];
-  const value = (row) => Number(row.cells[column].dataset.value);
-  const sign = order === "ascending" ? 1 : -1;
-  body.append(...[...body.rows].sort((one, another) => sign * (value(one) - value(another))));
 }
 
 function startGate() {
@@ -80,11 +61,14 @@ function startResponses() {
   const update = () => {
     const notes = [];
     const shown = (picked().units ?? []).length;
-    if (shown && shown < allClasses) {
-      notes.push(`Its own unit, and the ${shown - 1} of ${count(allClasses)} units that separate it best from other classes.`);
-    }
     if (classes.length < allClasses) {
-      notes.push(`The ${classes.length} of ${count(allClasses)} classes with the most errors of softmax can be picked.`);
+      notes.push(
+        `Of ${count(allClasses)} classes, ${classes.length} are compared: those of the pairs above, and those with the ` +
+          "most errors of softmax.",
+      );
+    }
+    if (shown && shown < classes.length) {
+      notes.push(`Its own unit, and the ${shown - 1} of ${classes.length} units that separate it best from other classes.`);
     }
     byId("response-note").textContent = notes.join(" ");
     byId("response-title").textContent = title();
@@ -96,7 +80,7 @@ function startResponses() {
 }
 
 startTheme();
-startSorting();
+new ClassTable();
 new Chart("class-chart", "Wins and losses by class", drawClasses);
 byId("class-note").textContent = data.otherClasses
   .map((rest) => `${rest.name}: wins ${count(rest.wins)}, losses ${count(rest.losses)}.`)

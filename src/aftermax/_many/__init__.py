@@ -1,0 +1,1 @@
+"""Corrections for hundreds to many thousands of classes: similarity to class means, and linear discriminants."""

@@ -1,0 +1,48 @@
+"""The few classes that a sample's scores really name: its largest scores, and by how much they exceed the rest."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aftermax._utils.threads import over_ranges, samples_per_range
+
+COUNT = 64  # of a sample's scores
+
+
+class LargestScores(NamedTuple):
+    """The columns of each sample's largest scores, and by how much these exceed the next one, largest = 1.
+
+    All other scores count as 0. With thousands of classes, most scores are noise: what is left is a sparse vector in
+    which similar samples are close.
+    """
+
+    columns: NDArray[np.int32]  # (n_samples, COUNT)
+    excess: NDArray[np.float32]
+
+    def take(self, which: Any) -> LargestScores:
+        """Those of some samples."""
+        return LargestScores(self.columns[which], self.excess[which])
+
+
+def as_single_or_double(values: NDArray[Any]) -> NDArray[Any]:
+    """Values as the kernels take them: rows in one piece, in double precision or, if they have no more, in single."""
+    wanted = np.float32 if values.dtype in (np.float16, np.float32) else np.float64
+    return np.require(values, wanted, ["C", "A", "W"])
+
+
+def largest_scores(logits: NDArray[Any], rows: NDArray[np.intp], count: int = COUNT) -> LargestScores:
+    """The largest scores of some rows, read some at a time."""
+    from aftermax._many import kernels
+
+    count = min(count, logits.shape[1] - 1)
+    found = LargestScores(np.empty((len(rows), count), np.int32), np.empty((len(rows), count), np.float32))
+
+    def work(first: int, last: int) -> None:
+        values = as_single_or_double(logits[rows[first:last]])
+        kernels.take_largest(values, found.columns[first:last], found.excess[first:last])
+
+    over_ranges(work, len(rows), samples_per_range(logits.shape[1]))
+    return found
