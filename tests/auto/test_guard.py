@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aftermax._utils.paired_tests import adjusted_p_value, one_sided_mcnemar
-from aftermax.auto.guard import CAUTIOUS, LIKELY, Judged, decide
+from aftermax.auto.guard import CAUTIOUS, LIKELY, RICHEST, Judged, decide
 from helpers.audits import comparison_of
 
 NAN = float("nan")
@@ -53,9 +53,9 @@ def test_the_more_is_trusted_the_more_evidence_is_needed(trust, least):
 
 def test_with_a_drop_that_may_be_chance_a_quarter_of_the_combination_is_the_most_that_is_trusted():
     quarter, full = judged(12, 10, trust=0.25), judged(30, 25, log_loss=0.4)
-    assert CAUTIOUS == ("combination", 0.25)
+    assert (RICHEST[0], CAUTIOUS) == ("combination", 0.25)
     assert chosen(full) is None
-    assert chosen(full, quarter) == CAUTIOUS
+    assert chosen(full, quarter) == ("combination", CAUTIOUS)
     assert not decide([full, quarter]).proven
     assert chosen(full, quarter._replace(tier="linear")) is None
     assert chosen(full, judged(10, 10, trust=0.25)) is None
