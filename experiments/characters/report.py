@@ -36,13 +36,14 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     for name, text in parts.items():
         write_text(out / f"{name}.md", text)
     save(draw(results), out / "error")
-    first = results.outcomes[0]
+    first, most = results.outcomes[0], max(one.labels for one in results.outcomes)
     text = TEMPLATE.read_text().format(
         quick="" if results.per_class[-1] == PER_CLASS[-1] else " --quick",
         draws=results.draws,
         classes=f"{first.classes:,}",
         tests=f"{first.test_samples:,}",
         minutes=f"{MOST_SECONDS / 60:.0f}",
+        gigabytes=f"{2e-9 * first.classes * (most + first.test_samples):.1f}",
         made_by=provenance.sentence(out),
         **parts,
     )
