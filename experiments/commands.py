@@ -482,6 +482,9 @@ def characters(
     draws: Annotated[
         int, typer.Option("--draws", min=1, metavar="N", help="Draws of labelled images; the same command adds more.")
     ] = 3,
+    most_labels: Annotated[
+        int, typer.Option("--most-labels", min=1, metavar="N", help="Most labels for each class, in the mean.")
+    ] = 10,
     redo: Redo = None,
     quick: Annotated[bool, typer.Option("--quick", help="One draw of one font with the fewest labels only.")] = False,
     again: Again = False,
@@ -492,13 +495,13 @@ def characters(
     memory. The recogniser comes from PyPI, the fonts from Debian: pip and apt-get fetch them.
     """
     from experiments.characters import report
-    from experiments.characters.fonts import SAMPLES
-    from experiments.characters.measure import QUICK_SAMPLES, CharactersExperiment, tasks
+    from experiments.characters.measure import QUICK_SAMPLES, CharactersExperiment, samples_for, tasks
     from experiments.characters.methods import METHODS
 
-    redone, folder, cases = _methods(redo, METHODS), _folder(out, "characters", quick), tasks(draws, quick)
+    redone, folder = _methods(redo, METHODS), _folder(out, "characters", quick)
+    cases = tasks(draws, quick, most_labels)
     fonts = list(dict.fromkeys(case.font for case in cases))
-    experiment = CharactersExperiment(fonts, kept, QUICK_SAMPLES if quick else SAMPLES)
+    experiment = CharactersExperiment(fonts, kept, QUICK_SAMPLES if quick else samples_for(most_labels))
     outcomes = experiment.run(cases, folder / "outcomes.csv", again=again, redo=redone)
     print(report.write(outcomes, folder))
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")

@@ -20,7 +20,7 @@ from aftermax._utils.comparison import Comparison
 from aftermax._utils.paired_tests import exact_mcnemar, wins_and_losses
 from aftermax._utils.text import percent
 from experiments.benchmark.measure import choice_of, single_threaded
-from experiments.characters.fonts import FONTS, SAMPLES, SCAN, Scores, load
+from experiments.characters.fonts import FONTS, PART, SAMPLES, SCAN, Scores, load
 from experiments.characters.methods import METHODS
 from experiments.characters.packages import FOLDER
 from experiments.runs.alone import Stopped, alone, forget_peak, peak_gigabytes
@@ -30,7 +30,7 @@ from experiments.runs.runner import Experiment
 PER_CLASS = (1, 3, 10)  # labels for each column, in the mean
 DRAWS = 3  # one with the most labels
 MOST_TEST_SAMPLES = 8_000
-MOST_SECONDS = 600.0  # of the methods that are limited
+MOST_SECONDS = 180.0  # of the methods that are limited
 QUICK_FONT, QUICK_SAMPLES = "smiley", 9_280
 NOTHING = float("nan")
 
@@ -93,7 +93,12 @@ class Task(NamedTuple):
         return self[:3]
 
 
-def tasks(draws: int = DRAWS, quick: bool = False) -> list[Task]:
+def samples_for(most_labels: int, columns: int = 6_624) -> int:
+    """How many samples of a font are needed for up to so many labels for each column, and to test on."""
+    return -(-(most_labels * columns + MOST_TEST_SAMPLES) // PART) * PART
+
+
+def tasks(draws: int = DRAWS, quick: bool = False, most_labels: int = PER_CLASS[-1]) -> list[Task]:
     """Every font and number of labels of one draw before the next; quick: one font with the fewest labels."""
     if quick:
         return [Task(QUICK_FONT, PER_CLASS[0], 0)]
@@ -102,6 +107,7 @@ def tasks(draws: int = DRAWS, quick: bool = False) -> list[Task]:
         for draw in range(draws)
         for per_class in PER_CLASS
         for font in FONTS
+        if per_class <= most_labels
         if draw == 0 or per_class < PER_CLASS[-1]
     ]
 

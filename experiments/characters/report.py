@@ -38,7 +38,7 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     save(draw(results), out / "error")
     first, most = results.outcomes[0], max(one.labels for one in results.outcomes)
     text = TEMPLATE.read_text().format(
-        quick="" if results.per_class[-1] == PER_CLASS[-1] else " --quick",
+        options=_options(results),
         draws=results.draws,
         classes=f"{first.classes:,}",
         tests=f"{first.test_samples:,}",
@@ -49,6 +49,14 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     )
     write_text(out / "report.md", text)
     return f"{parts['summary']}\n{parts['verdict']}"
+
+
+def _options(results: Results) -> str:
+    """The options of the command that gives so many labels and fonts."""
+    if len(results.fonts) < len(FONTS):
+        return " --quick"
+    most = results.per_class[-1]
+    return "" if most == PER_CLASS[-1] else f" --most-labels {most}"
 
 
 def _label_heads(results: Results) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from aftermax import AutoHead, SPHClassifier, SPHClassifierCV, audit
 from aftermax._utils.softmax import softmax
 from aftermax.report import html_report, write_report
+from helpers.audits import made_up_candidates
 from helpers.report_pages import certainties, hostile_audit
 from helpers.samples import make_samples
 
@@ -42,6 +44,19 @@ def test_the_page_says_for_how_many_samples_softmax_is_uncertain(animals):
     assert f"certainty of softmax is below 0.5 for {below} of the 200 samples." in html_report(found, logits, labels)
     certain = 30 * np.eye(5)[logits.argmax(axis=1)]
     assert "The certainty of softmax is at least 0.5 for every sample." in html_report(found, certain, labels)
+
+
+def test_heads_for_many_classes_are_named_and_explained(animals):
+    found, logits, labels = animals
+    counts = {"biases": (3, 2), "class means": (9, 2)}
+    for more in ({}, {"class means and discriminants": (12, 3)}):
+        table = made_up_candidates(chosen="class means", **counts, **more)
+        page = html_report(replace(found, candidates=table, chosen="class means"), logits, labels)
+        assert "class means: a constant for each class" in page
+        assert "the head that was passed" not in page
+        assert ("biases and class means each have the corrections of the one before" in page) == (not more)
+        assert ("biases and class means, and class means and discriminants, each have" in page) == bool(more)
+        assert "biases, linear and combination" not in page
 
 
 def test_parameters_changed_after_the_fit_do_not_move_the_gate():

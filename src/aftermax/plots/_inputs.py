@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax._utils.labels import encode_labels, label_codes
-from aftermax._utils.validation import PROBABILITY_TOLERANCE, as_logits, compute_ready
+from aftermax._utils.large import predicted_columns
+from aftermax._utils.validation import PROBABILITY_TOLERANCE, as_logits, kept_if_many
 from aftermax.sph.fitted import FittedSPH
 from aftermax.sph.response_array import ResponseArray
 
@@ -80,9 +81,9 @@ def routes_of(estimator: Any, X: ArrayLike) -> SPHRoutes:
 # ---- any classifier on logits ----------------------------------------------------------------------------------------
 
 
-def checked_logits(estimator: Any, X: ArrayLike) -> NDArray[np.float64]:
-    """Logits as a fitted head takes them."""
-    logits = compute_ready(as_logits(X, estimator, reset=False, stacklevel=4))
+def checked_logits(estimator: Any, X: ArrayLike) -> NDArray[Any]:
+    """Logits as a fitted head takes them; many are in the precision in which they came."""
+    logits = kept_if_many(as_logits(X, estimator, reset=False, stacklevel=4))
     if not hasattr(estimator, "classes_"):
         raise TypeError(f"{type(estimator).__name__} is not a classifier: pass a fitted head.")
     if logits.shape[1] != len(estimator.classes_):
@@ -98,7 +99,7 @@ def predictions_of(estimator: Any, X: ArrayLike, y: ArrayLike, features: ArrayLi
     logits, classes = checked_logits(estimator, X), estimator.classes_
     after = call_head(estimator, "predict", X, features)
     truth, after = (label_codes(labels, len(logits), classes) for labels in (y, after))
-    return Predictions(classes, truth, logits.argmax(axis=1), after)
+    return Predictions(classes, truth, predicted_columns(logits), after)
 
 
 def call_head(estimator: Any, method: str, X: ArrayLike, features: ArrayLike | None) -> NDArray[Any]:

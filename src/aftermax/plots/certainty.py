@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aftermax._heads.lookup import gate_of
 from aftermax._utils.labels import label_codes
+from aftermax._utils.large import predicted_columns
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.validation import check_count, check_number
 from aftermax.plots._display import Display
@@ -79,7 +80,7 @@ class CertaintyDisplay(Display):
         depends on the logits alone: ``features`` are ignored, and accepted as by the other Displays.
         """
         logits = checked_logits(estimator, X)
-        right = logits.argmax(axis=1) == label_codes(y, len(logits), estimator.classes_)
+        right = predicted_columns(logits) == label_codes(y, len(logits), estimator.classes_)
         return cls(softmax_certainty(logits), right, gate=gate_of(estimator) or None).plot(n_bins=n_bins, ax=ax)
 
     @classmethod

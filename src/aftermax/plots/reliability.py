@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binned_statistic
 
 from aftermax._utils.labels import label_codes
-from aftermax._utils.softmax import softmax
+from aftermax._utils.large import predicted_columns
+from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.validation import check_count
 from aftermax.plots._display import Display
 from aftermax.plots._inputs import (
@@ -109,11 +110,11 @@ class ReliabilityDisplay(Display):
 
         Pass samples that the head was not fitted on; ``features`` are for a head that was fitted with them.
         """
-        before = softmax(checked_logits(estimator, X))
-        after = call_head(estimator, "predict_proba", X, features)
-        truth = label_codes(y, len(before), estimator.classes_)
-        first, second = confidence_and_correct(before, truth), confidence_and_correct(after, truth)
-        return cls(*first, *second, n_bins=n_bins).plot(ax=ax)
+        logits = checked_logits(estimator, X)
+        truth = label_codes(y, len(logits), estimator.classes_)
+        before = np.minimum(softmax_certainty(logits), 1.0), predicted_columns(logits) == truth
+        after = confidence_and_correct(call_head(estimator, "predict_proba", X, features), truth)
+        return cls(*before, *after, n_bins=n_bins).plot(ax=ax)
 
     @classmethod
     def from_predictions(

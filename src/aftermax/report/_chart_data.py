@@ -10,7 +10,7 @@ from scipy.stats import binned_statistic, binomtest
 
 from aftermax._audit.counts import ClassCounts, most_changed
 from aftermax._audit.result import Audit
-from aftermax.report._response_data import responses
+from aftermax.report._response_data import ReportedSamples, responses
 from aftermax.report._text import encodable, rounded
 
 GATE_STEPS = 200  # of the slider, from 0 to 1
@@ -18,16 +18,10 @@ DEFAULT_GATE = 0.9  # where the slider starts if the head has no gate: the defau
 RELIABILITY_BINS = 10
 
 
-def chart_data(
-    audit: Audit,
-    logits: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    certainty: NDArray[np.float64],
-    gate: float | None,
-) -> dict[str, Any]:
+def chart_data(audit: Audit, samples: ReportedSamples, gate: float | None) -> dict[str, Any]:
     """Everything that the page's scripts show: what the charts draw, and all classes for the table."""
     shown, rest = most_changed(audit.by_class)
-    wrong = logits.argmax(axis=1) != codes
+    certainty, wrong = samples.certainty, samples.wrong
     return {
         "classes": [_class_counts(one) for one in shown],
         "otherClasses": [_class_counts(one) for one in rest],
@@ -39,7 +33,7 @@ def chart_data(
         ],
         "gate": {"start": gate or DEFAULT_GATE} | gate_counts(certainty, wrong),
         "reliability": reliability(certainty, wrong),
-        "responses": responses(audit, logits, codes, certainty, first=shown[0].name),
+        "responses": responses(audit, samples, first=shown[0].name),
     }
 
 

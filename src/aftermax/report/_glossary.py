@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from aftermax._many.fitting import CLASS_MEANS, DISCRIMINANTS
+from aftermax._residual.fitting import WITHOUT_FEATURES
 from aftermax.report._text import definition_list
 
 PREDICTED_BY = {  # by Audit.chosen
@@ -9,6 +11,9 @@ PREDICTED_BY = {  # by Audit.chosen
     "biases": "biases: a constant added to the logits of each class",
     "linear": "linear: a linear map of the logits, and a constant for each class",
     "combination": "combination: several corrections of the logits, combined by stacking",
+    WITHOUT_FEATURES: "combination without features: several corrections of the logits, combined by stacking",
+    CLASS_MEANS: "class means: a constant for each class, and how similar a sample's scores are to the mean of a class",
+    DISCRIMINANTS: "class means and discriminants: the similarity to the means of classes, and linear discriminants",
     "sph": "SPH: where softmax is uncertain, the class whose usual responses are nearest",
 }
 PREDICTED_BY["SPHClassifier"] = PREDICTED_BY["sph"]
@@ -45,6 +50,10 @@ TERMS = {
     "Combination": (
         "A head that adds several corrections to the logits. Its stacking weights, how much each correction counts, "
         "are fitted on out-of-fold predictions."
+    ),
+    "Class means": (
+        "A head for hundreds of classes and more: it adds to the logit of a class how similar the largest scores of a "
+        "sample are to the mean scores of that class."
     ),
     "SPH": (
         "Softmax-Pooling Hybrid, another kind of head. Where softmax is certain, it agrees; where softmax is not, it "

@@ -92,7 +92,8 @@ def _out_of_fold(audit: Audit) -> str:
     """Which heads made the predictions that "after" counts."""
     head = audit.head
     if isinstance(head, AutoHead):
-        folds = "10 folds (5 with at least 1,000 samples), twice" if head.cv is None else "folds by the cv that was set"
+        default = "10 folds (5 with at least 1,000 samples), twice unless their logits are many"
+        folds = default if head.cv is None else "folds by the cv that was set"
         return (
             f"The samples were divided into {folds}, at random; samples that belong together were held out together. "
             "Each sample was predicted by candidates that were fitted, hyperparameters and stacking weights included, "

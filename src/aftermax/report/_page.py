@@ -21,12 +21,14 @@ from aftermax._audit.verdict import better_and_worse
 from aftermax._heads.lookup import gate_of
 from aftermax._utils.files import checked_output_path, write_text
 from aftermax._utils.labels import encode_labels
+from aftermax._utils.large import predicted_columns
 from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.softmax import softmax_certainty
-from aftermax._utils.validation import as_logits, compute_ready
+from aftermax._utils.validation import as_logits, kept_if_many
 from aftermax.report._chart_data import chart_data
 from aftermax.report._glossary import glossary
 from aftermax.report._methodology import gate_note, methodology, uncertainty_note
+from aftermax.report._response_data import ReportedSamples
 from aftermax.report._summary import key_figures, summary_tables, warning_list
 from aftermax.report._tables import candidate_table, class_table, pair_table
 from aftermax.report._text import escaped, unbroken
@@ -66,8 +68,7 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
         raise TypeError(
             f"The report takes an Audit, not {type(audit).__name__}: pass the result of aftermax.audit(logits, labels)."
         )
-    checked, codes = _audited_samples(audit, logits, labels)
-    certainty = softmax_certainty(checked)
+    samples = _audited_samples(audit, logits, labels)
     gate = gate_of(audit.head)
     style, script = _asset("report.css"), "\n".join(map(_asset, SCRIPTS))
     return Template(_asset("template.html")).substitute(
@@ -75,7 +76,7 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
         policy=_content_security_policy(style, script),
         style=style,
         script=script,
-        data=_embedded(chart_data(audit, checked, codes, certainty, gate)),
+        data=_embedded(chart_data(audit, samples, gate)),
         verdict=_emphasised(audit.verdict),
         size=f"{audit.rows:,} labelled samples, {len(audit.classes):,} classes",
         warnings=warning_list(audit),
@@ -86,7 +87,7 @@ def html_report(audit: Audit, logits: ArrayLike, labels: ArrayLike, *, title: st
         classes=class_table(audit),
         pairs=pair_table(audit),
         candidates=candidate_table(audit),
-        charts="\n".join(_softmax_charts(audit, certainty, gate)),
+        charts="\n".join(_softmax_charts(audit, samples.certainty, gate)),
         methodology=methodology(audit),
     )
 
@@ -111,25 +112,22 @@ def _softmax_charts(audit: Audit, certainty: NDArray[np.float64], gate: float | 
     return sections[::-1] if gate is None else sections
 
 
-def _audited_samples(
-    audit: Audit, logits: ArrayLike, labels: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The logits, and the labels as column numbers, if they are those that were audited."""
+def _audited_samples(audit: Audit, logits: ArrayLike, labels: ArrayLike) -> ReportedSamples:
+    """The samples, if they are those that were audited."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the audit has given its warnings
-        checked = compute_ready(as_logits(logits))
+        checked = kept_if_many(as_logits(logits))
     headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
     _, codes = encode_labels(labels, checked.shape, list(audit.classes), headings, one_logit=one_logit)
-    size = len(audit.classes)
-    errors = codes[checked.argmax(axis=1) != codes]
-    counts = [np.bincount(values, minlength=size) for values in (codes, errors)]
+    size, wrong = len(audit.classes), predicted_columns(checked) != codes
+    counts = [np.bincount(values, minlength=size) for values in (codes, codes[wrong])]
     if not np.array_equal(np.transpose(counts), [(one.rows, one.errors) for one in audit.by_class]):
         raise ValueError(
             f"These are not the samples of the audit: it counted {audit.rows:,} samples and {audit.errors[0]:,} errors "
-            f"of softmax; these are {len(codes):,} and {len(errors):,}, or differ by class. Pass the same logits and "
-            "labels to both."
+            f"of softmax; these are {len(codes):,} and {int(wrong.sum()):,}, or differ by class. Pass the same logits "
+            "and labels to both."
         )
-    return checked, codes
+    return ReportedSamples(checked, codes, softmax_certainty(checked), wrong)
 
 
 def _emphasised(verdict: str) -> str:

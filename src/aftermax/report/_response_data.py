@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._audit.result import Audit
+from aftermax._utils.large import in_float64
 from aftermax.report._text import encodable, rounded
 from aftermax.sph.response_array import ResponseArray, fit_response_array
 
@@ -15,23 +16,30 @@ MAX_UNITS = 24  # that are drawn for a class: of more, those that separate it be
 MAX_PICKED_CLASSES = 200  # that can be picked, and compared with each other
 
 
-def responses(
-    audit: Audit, logits: NDArray[np.float64], codes: NDArray[np.int64], certainty: NDArray[np.float64], first: Any
-) -> dict[str, Any]:
+class ReportedSamples(NamedTuple):
+    """The samples of a report, checked: logits, labels as column numbers, and softmax's certainty and errors."""
+
+    logits: NDArray[Any]  # in any precision
+    codes: NDArray[np.int64]
+    certainty: NDArray[np.float64]
+    wrong: NDArray[np.bool_]
+
+
+def responses(audit: Audit, samples: ReportedSamples, first: Any) -> dict[str, Any]:
     """The row of D of each class: for each unit its center, its spreads and its separation.
 
     Of many classes, D has only those of :func:`picked_classes`, as rows and as units: the whole of it would take hours
     with thousands of classes. Of many units, a class has its own and those with the largest separation.
     """
     picked = picked_classes(audit, first)
-    array = _array_of(picked, logits, codes, certainty)
+    array = _array_of(np.array(picked), samples)
     separation = array.separation()
     rows = [_response_row(array, separation, row) for row in range(len(picked))]
     return {
         "names": {str(index): encodable(audit.classes[index]) for index in picked},
         "classes": [
-            {"class": index, "samples": samples, **row}
-            for index, samples, row in zip(picked, array.counts.tolist(), rows, strict=True)
+            {"class": index, "samples": number, **row}
+            for index, number, row in zip(picked, array.counts.tolist(), rows, strict=True)
         ],
         "start": audit.classes.index(first),
         "allClasses": len(audit.classes),
@@ -50,15 +58,14 @@ def picked_classes(audit: Audit, first: Any) -> list[int]:
     return sorted(list(order)[:MAX_PICKED_CLASSES])
 
 
-def _array_of(
-    picked: list[int], logits: NDArray[np.float64], codes: NDArray[np.int64], certainty: NDArray[np.float64]
-) -> ResponseArray:
+def _array_of(columns: NDArray[np.int64], samples: ReportedSamples) -> ResponseArray:
     """The response array of these classes alone; its classes are their column numbers."""
-    columns, places = np.array(picked), np.full(logits.shape[1], -1)
+    places = np.full(samples.logits.shape[1], -1)
     places[columns] = np.arange(len(columns))
-    some = np.flatnonzero(places[codes] >= 0)
-    part = logits[np.ix_(some, columns)]
-    return fit_response_array(part, places[codes[some]], columns, certainty[some], "mean", 0.0, 1.0)
+    codes = places[samples.codes]
+    some = np.flatnonzero(codes >= 0)
+    logits = in_float64(samples.logits[np.ix_(some, columns)])
+    return fit_response_array(logits, codes[some], columns, samples.certainty[some], "mean", 0.0, 1.0)
 
 
 def _response_row(array: ResponseArray, separation: NDArray[np.float64], row: int) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from aftermax._audit.counts import ClassCounts, most_changed
 from aftermax._audit.result import Audit
+from aftermax._many.fitting import CLASS_MEANS, DISCRIMINANTS
 from aftermax._utils.text import fewer, fewer_between, fewer_count, percent
+from aftermax.auto.candidates import Candidates
 from aftermax.report._summary import p_value_alone
 from aftermax.report._text import escaped
 
@@ -102,12 +104,19 @@ def candidate_table(audit: Audit) -> str:
         )
     headings = ["candidate", "error", "change in errors", "wins", "losses", "p-value", "log loss"]
     caption = (
-        "The candidates of AutoHead, by their out-of-fold predictions: biases, linear and combination each have the "
+        f"The candidates of AutoHead, by their out-of-fold predictions: {_tiers(audit.candidates)} each have the "
         "corrections of the one before, and a share of them may be added. P-values are of each candidate alone."
     )
     if audit.candidates.weighted:
         caption += " Samples are weighted here; only wins and losses are numbers of samples."
     return f"<section>\n<h2>Candidates</h2>\n{_table('candidates', caption, headings, rows, texts=1)}\n</section>"
+
+
+def _tiers(candidates: Candidates) -> str:
+    """The tiers, from the safest to the richest."""
+    if CLASS_MEANS not in candidates:
+        return "biases, linear and combination"
+    return "biases and class means" + (f", and {DISCRIMINANTS}," if DISCRIMINANTS in candidates else "")
 
 
 def _name(name: object) -> str:

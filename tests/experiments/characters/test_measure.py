@@ -5,9 +5,10 @@ import sys
 import numpy as np
 import pytest
 
-from experiments.characters import measure
+from experiments.characters import fonts, measure
 from experiments.characters.measure import (
     MOST_SECONDS,
+    MOST_TEST_SAMPLES,
     PER_CLASS,
     CharactersExperiment,
     Outcome,
@@ -15,6 +16,7 @@ from experiments.characters.measure import (
     drawn,
     is_tried,
     outcome_of,
+    samples_for,
     tasks,
 )
 from experiments.characters.methods import METHODS, PEERS
@@ -122,3 +124,9 @@ def test_a_run_is_kept_with_digests_of_its_scores_and_resumed(kept, tmp_path, mo
 def test_the_code_that_the_experiment_names_exists():
     assert [name for name in CharactersExperiment.code if not (ROOT / "experiments" / name).exists()] == []
     assert set(PEERS) < set(METHODS)
+
+
+def test_fewer_labels_need_fewer_samples():
+    assert samples_for(10) == fonts.SAMPLES
+    assert {task.per_class for task in tasks(most_labels=3)} == {1, 3}
+    assert samples_for(3) >= 3 * 6_624 + MOST_TEST_SAMPLES
