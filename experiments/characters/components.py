@@ -15,6 +15,7 @@ AT_ONCE = 2_000  # samples, to save memory
 LEAST = 1e-6  # of a component's spread, relative to the first
 
 Floats = NDArray[np.float32]
+Logits = NDArray[np.float16] | Floats
 
 
 class Components:
@@ -24,21 +25,21 @@ class Components:
     divided by the square root of its standard deviation. The dot product of two samples is the cosine between them.
     """
 
-    def fit(self, logits: Floats) -> Self:
-        some = logits[:MOST_SAMPLES]
-        some = some - some.mean(axis=1, keepdims=True)
+    def fit(self, logits: Logits) -> Self:
+        some = logits[:MOST_SAMPLES].astype(np.float32)
+        some -= some.mean(axis=1, keepdims=True)
         self._center = some.mean(axis=0)
         _, spreads, axes = randomized_svd(some - self._center, min(COMPONENTS, *some.shape), n_iter=2, random_state=0)
         there = spreads > LEAST * spreads[0]
         self._axes = np.asarray(axes[there].T * np.sqrt(spreads[0] / spreads[there]), dtype=np.float32)
         return self
 
-    def transform(self, logits: Floats) -> Floats:
+    def transform(self, logits: Logits) -> Floats:
         return in_parts(self._transform, logits)
 
-    def _transform(self, logits: Floats) -> Floats:
-        seen = (logits - logits.mean(axis=1, keepdims=True) - self._center) @ self._axes
-        return unit(seen)
+    def _transform(self, logits: Logits) -> Floats:
+        scores = logits.astype(np.float32)
+        return unit((scores - scores.mean(axis=1, keepdims=True) - self._center) @ self._axes)
 
 
 def unit(vectors: Floats) -> Floats:
@@ -47,6 +48,6 @@ def unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny), dtype=np.float32)
 
 
-def in_parts(work: Callable[[Floats], NDArray[Any]], samples: Floats) -> NDArray[Any]:
+def in_parts(work: Callable[[Any], NDArray[Any]], samples: NDArray[Any]) -> NDArray[Any]:
     """What ``work`` returns for some samples at a time, joined."""
     return np.concatenate([work(samples[start : start + AT_ONCE]) for start in range(0, len(samples), AT_ONCE)])

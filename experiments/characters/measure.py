@@ -15,13 +15,12 @@ from time import process_time
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.paired_tests import exact_mcnemar, wins_and_losses
 from aftermax._utils.text import percent
 from experiments.benchmark.measure import choice_of, single_threaded
-from experiments.characters.fonts import FONTS, PART, SAMPLES, SCAN, load
+from experiments.characters.fonts import FONTS, PART, SAMPLES, SCAN, Scores, load
 from experiments.characters.methods import METHODS
 from experiments.characters.packages import FOLDER
 from experiments.runs.alone import Stopped, alone, forget_peak, peak_gigabytes
@@ -116,18 +115,11 @@ def tasks(draws: int = DRAWS, quick: bool = False, most_labels: int = PER_CLASS[
 # ---- a draw ----------------------------------------------------------------------------------------------------------
 
 
-class Samples(NamedTuple):
-    """Logits in single precision, which holds what was kept exactly; labels are column numbers."""
-
-    logits: NDArray[np.float32]
-    labels: NDArray[np.int64]
-
-
 class Draw(NamedTuple):
     """Labelled samples, and others to test on."""
 
-    labelled: Samples
-    test: Samples
+    labelled: Scores
+    test: Scores
 
 
 def drawn(task: Task, folder: Path, samples: int) -> Draw:
@@ -137,7 +129,7 @@ def drawn(task: Task, folder: Path, samples: int) -> Draw:
     order = np.random.default_rng(task.draw).permutation(samples)
     most = max(count for count in PER_CLASS if count * classes < samples)
     parts = order[: task.per_class * classes], order[most * classes :][:MOST_TEST_SAMPLES]
-    return Draw(*(Samples(scores.logits[part].astype(np.float32), scores.labels[part]) for part in parts))
+    return Draw(*(Scores(scores.logits[part], scores.labels[part]) for part in parts))
 
 
 # ---- the run ---------------------------------------------------------------------------------------------------------
@@ -291,4 +283,4 @@ def warm_up(method: str) -> None:
     """Let a method import and compile what it needs, so that its time does not have it."""
     labels = np.arange(300) % 30
     logits = np.random.default_rng(0).normal(size=(300, 30)) + 2 * np.eye(30)[labels]
-    METHODS[method].make(30).fit(logits.astype(np.float32), labels).predict(logits.astype(np.float32))
+    METHODS[method].make(30).fit(logits.astype(np.float16), labels).predict(logits.astype(np.float16))

@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.characters.components import Components, Floats, in_parts, unit
+from experiments.characters.components import Components, Floats, Logits, in_parts, unit
 
 FOLDS = 5
 ENOUGH = 4_000  # held-out samples to choose by
@@ -40,13 +40,13 @@ class Peer(ABC):
     def scores(self, samples: Floats, setting: Setting) -> Floats:
         """What the labelled samples say: a line for each sample, a column for each class."""
 
-    def fit(self, logits: Floats, labels: Labels) -> Self:
+    def fit(self, logits: Logits, labels: Labels) -> Self:
         self._components = Components().fit(logits)
         samples = self._components.transform(logits)
         wrong = Counter[tuple[float, Setting]]()
         for others, held_out in splits(len(labels)):
             self.learn(samples[others], labels[others], logits.shape[1])
-            wrong.update(self._errors(samples[held_out], logits[held_out], labels[held_out]))
+            wrong.update(self._errors(samples[held_out], logits[held_out].astype(np.float32), labels[held_out]))
         self._weight, self._setting = min(wrong, key=lambda choice: (wrong[choice], choice))
         self.best_params_ = {"weight": self._weight, **dict(zip(self.grid, self._setting, strict=True))}
         self.learn(samples, labels, logits.shape[1])
@@ -61,10 +61,10 @@ class Peer(ABC):
                 wrong[weight, setting] = int(np.sum((logits + weight * scores).argmax(axis=1) != labels))
         return wrong
 
-    def predict(self, logits: Floats) -> Labels:
+    def predict(self, logits: Logits) -> Labels:
         return in_parts(self._predict, logits)
 
-    def _predict(self, logits: Floats) -> Labels:
+    def _predict(self, logits: Logits) -> Labels:
         scores = self.scores(self._components.transform(logits), self._setting)
         return np.asarray((logits + self._weight * scores).argmax(axis=1))
 

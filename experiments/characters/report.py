@@ -36,18 +36,27 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     for name, text in parts.items():
         write_text(out / f"{name}.md", text)
     save(draw(results), out / "error")
-    first = results.outcomes[0]
+    first, most = results.outcomes[0], max(one.labels for one in results.outcomes)
     text = TEMPLATE.read_text().format(
-        quick="" if results.per_class[-1] == PER_CLASS[-1] else " --quick",
+        options=_options(results),
         draws=results.draws,
         classes=f"{first.classes:,}",
         tests=f"{first.test_samples:,}",
         minutes=f"{MOST_SECONDS / 60:.0f}",
+        gigabytes=f"{2e-9 * first.classes * (most + first.test_samples):.1f}",
         made_by=provenance.sentence(out),
         **parts,
     )
     write_text(out / "report.md", text)
     return f"{parts['summary']}\n{parts['verdict']}"
+
+
+def _options(results: Results) -> str:
+    """The options of the command that gives so many labels and fonts."""
+    if len(results.fonts) < len(FONTS):
+        return " --quick"
+    most = results.per_class[-1]
+    return "" if most == PER_CLASS[-1] else f" --most-labels {most}"
 
 
 def _label_heads(results: Results) -> list[str]:

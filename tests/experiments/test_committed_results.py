@@ -2,6 +2,10 @@
 
 import pytest
 
+from experiments.characters import measure as characters_measure
+from experiments.characters import report as characters_report
+from experiments.characters.methods import METHODS as CHARACTERS_METHODS
+from experiments.characters.results import Results as CharactersResults
 from experiments.cifar import cases as cifar_cases
 from experiments.cifar import report as cifar_report
 from experiments.cifar.behaviour import Behaviour
@@ -108,6 +112,20 @@ def test_the_shipped_models_are_whole():
     assert text("vendor", "table.md") == vendor_report.gain_table(results)
     assert text("vendor", "safety.md") == vendor_report.safety_table(results)
     assert text("vendor", "verdict.md") == vendor_report.verdict(results)
+
+
+def test_the_characters_are_whole():
+    outcomes = read_records(characters_measure.Outcome, RESULTS / "characters" / "outcomes.csv")
+    results = CharactersResults(outcomes)
+    tasks = characters_measure.tasks(results.draws, most_labels=results.per_class[-1])
+    expected = {
+        (*task, name) for task in tasks for name in CHARACTERS_METHODS if characters_measure.is_tried(name, task)
+    }
+    assert {(*one.key, one.method) for one in outcomes} == expected
+    assert text("characters", "summary.md") == characters_report.summary_table(results)
+    assert text("characters", "cost.md") == characters_report.cost_table(results)
+    assert text("characters", "verdict.md") == characters_report.verdict(results)
+    assert not [one for one in results.every("auto") if one.significantly_worse]
 
 
 @pytest.fixture(scope="module")

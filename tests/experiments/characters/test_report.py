@@ -117,10 +117,15 @@ def test_the_tables_have_a_line_for_each_method_or_font_and_number_of_labels(tmp
 
 
 def test_a_report_without_autohead_has_the_peers(tmp_path):
-    outcomes = [one for one in made_outcomes(per_class=(1,)) if one.method != "auto"]
-    said = report.write(outcomes, tmp_path)
-    assert "AutoHead" not in said
-    assert "python -m experiments characters --quick" in (tmp_path / "report.md").read_text()
+    outcomes = [one for one in made_outcomes(per_class=(1, 3)) if one.method != "auto"]
+    assert "AutoHead" not in report.write(outcomes, tmp_path)
+
+
+def test_the_report_names_the_options_of_its_command(tmp_path):
+    outcomes = made_outcomes(per_class=(1, 3))
+    for some, options in ((outcomes, " --most-labels 3"), (outcomes[:5], " --quick")):
+        report.write(some, tmp_path)
+        assert f"`python -m experiments characters{options}`" in (tmp_path / "report.md").read_text()
 
 
 def test_every_method_that_is_measured_throughout_is_in_the_figure_and_no_text_overlaps_another():
