@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from benchmarks import auto, choosing, predict, sph
+from benchmarks import auto, choosing, many, predict, sph
 from benchmarks.measure import Result, shown, write
 
 PARTS = {
@@ -11,6 +11,7 @@ PARTS = {
     "choosing": (choosing.speed, choosing.processes),
     "auto": (auto.speed, auto.processes),
     "predict": (predict.speed, predict.processes),
+    "many": (many.speed, many.processes),
 }
 
 

@@ -474,6 +474,40 @@ def vendor(
 
 
 @app.command()
+def characters(
+    out: Out = None,
+    kept: Annotated[
+        Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the recogniser, fonts and scores are kept.")
+    ] = Path("build/characters"),
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, metavar="N", help="Draws of labelled images; the same command adds more.")
+    ] = 3,
+    most_labels: Annotated[
+        int, typer.Option("--most-labels", min=1, metavar="N", help="Most labels for each class, in the mean.")
+    ] = 10,
+    redo: Redo = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One draw of one font with the fewest labels only.")] = False,
+    again: Again = False,
+) -> None:
+    """Thousands of classes.
+
+    AutoHead and peers after a recogniser of 6,623 characters, on images in three fonts: error against labels, time and
+    memory. The recogniser comes from PyPI, the fonts from Debian: pip and apt-get fetch them.
+    """
+    from experiments.characters import report
+    from experiments.characters.measure import QUICK_SAMPLES, CharactersExperiment, samples_for, tasks
+    from experiments.characters.methods import METHODS
+
+    redone, folder = _methods(redo, METHODS), _folder(out, "characters", quick)
+    cases = tasks(draws, quick, most_labels)
+    fonts = list(dict.fromkeys(case.font for case in cases))
+    experiment = CharactersExperiment(fonts, kept, QUICK_SAMPLES if quick else samples_for(most_labels))
+    outcomes = experiment.run(cases, folder / "outcomes.csv", again=again, redo=redone)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
+
+
+@app.command()
 def zeroshot(
     text: Banking77 = None,
     out: Out = None,

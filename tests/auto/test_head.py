@@ -292,11 +292,13 @@ def test_of_very_many_samples_a_part_is_fitted_on(monkeypatch):
     monkeypatch.setattr("aftermax.auto.head.MIN_SAMPLES", 300)
     monkeypatch.setattr("aftermax.auto.head.MAX_LOGITS", 10)
     logits, labels = weak_samples(n_samples=900)
-    head = AutoHead(cv=2).fit(logits, labels)
+    with pytest.warns(UserWarning, match="fitted on 300 of the 900 samples"):
+        head = AutoHead(cv=2).fit(logits, labels)
     assert head.held_out_.shape == (900,)
     assert np.mean(head.held_out_ == labels) > np.mean(logits.argmax(axis=1) == labels) + 0.05
     assert sum((head.candidates_["combination"].wins, head.candidates_["combination"].losses)) < 300
-    kept = AutoHead(cv=2, alpha=0.0, only_proven=True).fit(logits, labels)
+    with pytest.warns(UserWarning, match="fitted on 300 of the 900 samples"):
+        kept = AutoHead(cv=2, alpha=0.0, only_proven=True).fit(logits, labels)
     np.testing.assert_array_equal(kept.held_out_, logits.argmax(axis=1))
 
 

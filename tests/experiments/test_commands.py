@@ -37,7 +37,7 @@ COMMANDS = [
     "few-labels",
     "layers",
 ]
-WITHOUT_DATA = ["trust", "vendor", "zeroshot", "prompts"]  # simulated, from the registry, or texts
+WITHOUT_DATA = ["trust", "vendor", "characters", "zeroshot", "prompts"]  # simulated, from the registry, or texts
 
 
 def run(*arguments, **environment):
@@ -100,6 +100,17 @@ def test_without_npm_the_error_is_one_line_and_no_results_are_lost(tmp_path):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "install npm" in done.stderr
+    assert path.read_text() == "results of an hour"
+
+
+def test_without_the_recogniser_the_error_names_its_package_and_no_results_are_lost(tmp_path):
+    path = tmp_path / "outcomes.csv"
+    path.write_text("results of an hour")
+    elsewhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
+    done = run("characters", "--quick", "--again", "--out", tmp_path, "--kept", tmp_path / "kept", **elsewhere)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "rapidocr-onnxruntime==1.4.4 from PyPI" in done.stderr
     assert path.read_text() == "results of an hour"
 
 

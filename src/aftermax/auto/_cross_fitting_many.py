@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._many.fitting import BIASES, CLASS_MEANS, DISCRIMINANTS, FittedMany, fit_many
+from aftermax._many.fitting import BIASES, CLASS_MEANS, DENSE_CLASSES, DISCRIMINANTS, FittedMany, fit_many
 from aftermax._many.samples import ManySamples
 from aftermax._utils.folds import Split
 from aftermax._utils.progress import Progress
@@ -16,7 +16,9 @@ from aftermax._utils.threads import in_threads, one_thread
 from aftermax.auto._cross_fitting import IN_QUARTERS, CandidateKey, CrossFitted
 from aftermax.auto.candidates import OutOfFold
 
-MANY_LOGITS = 500_000_000  # with more than this, one fit at a time
+MANY_LOGITS = 2_000_000_000  # with more than this, one fit at a time
+# Seconds that one core takes for a logit, measured by benchmarks/many.py: without and with discriminants of the logits.
+SECONDS_PER_LOGIT = {False: 6e-7, True: 3e-6}
 TRUSTS = {BIASES: (0.5, 1.0), CLASS_MEANS: IN_QUARTERS, DISCRIMINANTS: IN_QUARTERS}
 SOFTMAX = ("softmax", 1.0)
 
@@ -45,7 +47,7 @@ def cross_fit_many(
             return fitted, list(_predict(samples, test, fitted))
 
     workers = n_jobs if len(samples.codes) * samples.n_classes <= MANY_LOGITS else 1
-    with Progress("cross-fitting", len(splits) + 1, progress) as bar:
+    with Progress(_title(samples, dense, workers), len(splits) + 1, progress) as bar:
         for latest, found in in_threads(fit_on, range(len(splits) + 1), workers):
             fitted = latest  # the last one is fitted on all samples
             for one in found:
@@ -60,6 +62,14 @@ def cross_fit_many(
         fitted.heads,
         fitted.stacking_weights,
     )
+
+
+def _title(samples: ManySamples, dense: bool, workers: int) -> str:
+    """What is done, and how long it will take, roughly."""
+    n_samples, has_dense = len(samples.codes), dense and samples.n_classes <= DENSE_CLASSES
+    seconds = n_samples * samples.n_classes * SECONDS_PER_LOGIT[has_dense] / workers
+    size = f"cross-fitting {n_samples:,} samples of {samples.n_classes:,} classes"
+    return size if seconds < 20 else f"{size} (minutes: about {max(1, round(seconds / 60))})"
 
 
 class _Found(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any, Literal
 
@@ -42,6 +43,9 @@ class AutoHead(HeadEstimator):
     each fold in turn is held out of *all* of the fit, hyperparameters and stacking weights included (cross-fitting).
     SPH is a candidate too, where the samples have no weights and classes are not too many.
 
+    With more than 256 classes the tiers are others: biases, then similarity to class means in the space of a sample's
+    largest scores ("class means"), then linear discriminants as well ("class means and discriminants").
+
     Between softmax and a full correction there are heads that trust it in part. The candidate that probably makes the
     fewest errors predicts; with little evidence that is a quarter of the correction, which changes few predictions, or
     softmax. Whether fewer errors are *proven* is another question: ``proven_`` and ``p_value_``.
@@ -71,7 +75,8 @@ class AutoHead(HeadEstimator):
         labelled them yet.
     budget : {"fast", "standard", "thorough"}, default="standard"
         How much time the kernels may take: at most 300, 1,200 or 2,400 centers for each (with fewer than 20 classes, at
-        most 600 of the logits in "standard"). How many they get within that is decided by their log loss.
+        most 600 of the logits in "standard"). How many they get within that is decided by their log loss. With more
+        than 256 classes, "fast" leaves out the discriminant of the logits.
     classes : array-like of shape (K,), default=None
         The class of each column; see :class:`~aftermax.SPHClassifier`.
     random_state : int, RandomState instance or None, default=0
@@ -83,8 +88,9 @@ class AutoHead(HeadEstimator):
 
     Attributes
     ----------
-    chosen_ : {"softmax", "biases", "linear", "combination", "combination without features", "sph"}
-        What predicts: softmax, a tier, or SPH.
+    chosen_ : str
+        What predicts: "softmax", a tier ("biases", "linear", "combination" or "combination without features"; with more
+        than 256 classes "biases", "class means" or "class means and discriminants"), or "sph".
     trust_ : float
         The share of the tier's correction that is added to softmax's scores; 0 if softmax is kept.
     proven_ : bool
@@ -132,7 +138,11 @@ class AutoHead(HeadEstimator):
     Kernels have at most 1,200 centers (see ``budget``) and use at most 100 principal components of the logits and 400
     of the features, and with more than 50 classes all share one covariance: so time and memory grow about in proportion
     to samples and classes. Of more than 50,000 samples a part is fitted on; with more than 100 classes, of more than
-    5,000,000 logits, but at least 10,000 samples.
+    5,000,000 logits, but at least 10,000 samples. A warning says so.
+
+    With more than 256 classes all samples are fitted on. The logits may then be of any precision and in a file
+    (``numpy.load(path, mmap_mode="r")``): they are read some at a time, and never copied as a whole. With more than
+    2,000 classes there is no discriminant of the logits, as each prediction would take too long.
 
     Unlike softmax's, the predictions depend on a constant that is added to all logits of a sample: log-probabilities
     are not the same as logits. Pass the same kind to :meth:`fit` and :meth:`predict`.
@@ -222,6 +232,7 @@ class AutoHead(HeadEstimator):
         rng = generator(self.random_state)
         many = len(self.classes_) > MANY_CLASSES
         fitted_on = _fitted_on(samples, rng, many)
+        _warn_if_fewer(len(fitted_on), int(np.count_nonzero(weights > 0)))
         splits = self._splits(samples, together, fitted_on, rng, y, groups)
         with one_blas_thread():
             selection = select(
@@ -334,6 +345,16 @@ class AutoHead(HeadEstimator):
         from sklearn.metrics import accuracy_score
 
         return float(accuracy_score(y, self.predict(X, features), sample_weight=sample_weight))
+
+
+def _warn_if_fewer(fitted_on: int, given: int) -> None:
+    if fitted_on < given:
+        warnings.warn(
+            f"AutoHead is fitted on {fitted_on:,} of the {given:,} samples, drawn at random: more would take long, and "
+            "gain little. All of them are predicted in held_out_.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _fitted_on(samples: Samples, rng: np.random.Generator, many: bool) -> NDArray[np.intp]:
