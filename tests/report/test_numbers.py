@@ -130,7 +130,7 @@ def test_of_very_many_classes_part_is_listed_and_the_file_stays_small(opened):
     listed = cells(page, "classes")
     assert len(listed) == MAX_LISTED_CLASSES
     note = page.locator("#class-status").text_content()
-    wins, losses = re.findall(r"have ([\d,]+) wins and ([\d,]+) losses", note)[0]
+    wins, losses = re.findall(r"errors, ([\d,]+) wins and ([\d,]+) losses", note)[0]
     assert number(wins) + sum(number(line[6]) for line in listed) == found.wins
     assert number(losses) + sum(number(line[7]) for line in listed) == found.losses
     assert len(page.content()) < 400_000

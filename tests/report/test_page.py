@@ -52,7 +52,7 @@ def test_heads_for_many_classes_are_named_and_explained(animals):
     for more in ({}, {"class means and discriminants": (12, 3)}):
         table = made_up_candidates(chosen="class means", **counts, **more)
         page = html_report(replace(found, candidates=table, chosen="class means"), logits, labels)
-        assert "class means: a constant for each class" in page
+        assert "class means: biases, and the similarity" in page
         assert "the head that was passed" not in page
         assert ("biases and class means each have the corrections of the one before" in page) == (not more)
         assert ("biases and class means, and class means and discriminants, each have" in page) == bool(more)

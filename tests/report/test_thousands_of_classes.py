@@ -7,13 +7,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from aftermax import ResponseArray
+from aftermax import ResponseArray, audit
 from aftermax._utils.text import fewer_count, percent
 from aftermax.report import html_report
 from aftermax.report._response_data import MAX_PICKED_CLASSES, MAX_UNITS
 from aftermax.report._tables import MAX_LISTED_CLASSES
 from helpers.report_pages import cells, number
-from helpers.thousands import CHARACTERS, audited_characters
+from helpers.thousands import CHARACTERS, KnownPredictions, audited_characters, character_samples, characters
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,14 @@ def test_the_charts_have_the_largest_changes_only(text):
     assert data["otherClasses"][0]["name"] == f"{CHARACTERS - 15:,} others"
     assert len(data["responses"]["classes"]) == MAX_PICKED_CLASSES
     assert max(len(one.get("units", [])) for one in data["responses"]["classes"]) == MAX_UNITS
+
+
+def test_where_nothing_changes_the_classes_with_most_errors_are_listed():
+    logits, codes, _ = character_samples(n_classes=500, n_samples=600)
+    names = characters(500)
+    head = KnownPredictions(logits.argmax(axis=1), names)
+    text = html_report(audit(logits, names[codes], head, classes=names), logits, names[codes])
+    assert f"The {MAX_LISTED_CLASSES} of 500 classes with the most errors; the 300 others have " in text
 
 
 def test_the_response_array_is_that_of_the_classes_that_can_be_picked(text, found):

@@ -12,8 +12,8 @@ PREDICTED_BY = {  # by Audit.chosen
     "linear": "linear: a linear map of the logits, and a constant for each class",
     "combination": "combination: several corrections of the logits, combined by stacking",
     WITHOUT_FEATURES: "combination without features: several corrections of the logits, combined by stacking",
-    CLASS_MEANS: "class means: a constant for each class, and how similar a sample's scores are to the mean of a class",
-    DISCRIMINANTS: "class means and discriminants: the similarity to the means of classes, and linear discriminants",
+    CLASS_MEANS: "class means: biases, and the similarity of a sample's scores to the mean of each class",
+    DISCRIMINANTS: "class means and discriminants: the same, and linear discriminants",
     "sph": "SPH: where softmax is uncertain, the class whose usual responses are nearest",
 }
 PREDICTED_BY["SPHClassifier"] = PREDICTED_BY["sph"]

@@ -51,9 +51,10 @@ def class_table(audit: Audit) -> str:
 
 def _class_search(audit: Audit, others: list[ClassCounts]) -> str:
     """A box to search for a class, which the script shows, and which classes are listed."""
+    which = "that change most" if audit.wins + audit.losses else "with the most errors"
     listed = "".join(
-        f"The {MAX_LISTED_CLASSES} of {len(audit.by_class):,} classes that change most; the {one.name} have "
-        f"{one.wins:,} wins and {one.losses:,} losses together."
+        f"The {MAX_LISTED_CLASSES} of {len(audit.by_class):,} classes {which}; the {one.name} have {one.errors:,} "
+        f"errors, {one.wins:,} wins and {one.losses:,} losses together."
         for one in others
     )
     return (
