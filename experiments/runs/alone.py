@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -50,10 +51,18 @@ def _received(receiver: Connection, process: Any) -> tuple[bool, Any]:
 
 
 def _send(sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         sender.send((True, work(*arguments)))
     except Exception as error:
         sender.send((False, error))
+
+
+def _end_with_parent() -> None:
+    """Nobody would read what is sent: a run that is killed leaves no work behind."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)
 
 
 # ---- /proc -----------------------------------------------------------------------------------------------------------

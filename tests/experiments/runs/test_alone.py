@@ -2,7 +2,9 @@
 
 import os
 import sys
-from time import process_time
+from multiprocessing import get_context
+from pathlib import Path
+from time import monotonic, process_time, sleep
 
 import numpy as np
 import pytest
@@ -26,6 +28,28 @@ def test_work_is_done_in_another_process_and_its_errors_are_raised_here():
     assert alone(divmod, 7, 3) == (2, 1)
     with pytest.raises(ValueError, match="not today"):
         alone(refuse, "not today")
+
+
+def write_number_and_spin(path):
+    path.write_text(str(os.getpid()))
+    spin(600.0)
+
+
+def test_work_ends_with_the_process_that_waits_for_it(tmp_path):
+    number = tmp_path / "number"
+    waiting = get_context("spawn").Process(target=alone, args=(write_number_and_spin, number))
+    waiting.start()
+    until(lambda: number.is_file() and number.read_text())
+    waiting.kill()
+    waiting.join()
+    until(lambda: not Path(f"/proc/{number.read_text()}").exists())
+
+
+def until(is_so, seconds=60.0):
+    end = monotonic() + seconds
+    while not is_so():
+        assert monotonic() < end
+        sleep(0.05)
 
 
 def test_a_process_that_dies_is_an_error():
