@@ -37,6 +37,13 @@ with tempfile.TemporaryDirectory() as folder:
 for some in (head, again):
     some.predict(logits, features), some.predict_proba(read_only[::2], features[::2])
     some.predict(read_only[::2], np.asfortranarray(features)[::2])
+many = np.arange(600) % 300
+for dtype in (np.float32, np.float64):
+    shifted = np.roll(np.eye(300), 1, axis=1)
+    values = (rng.normal(size=(600, 300)) + 3 * np.eye(300)[many] + 4 * shifted[many]).astype(dtype)
+    thousands = AutoHead(cv=2).fit(values, many)
+    assert thousands.chosen_.startswith("class means"), thousands.chosen_
+    thousands.predict(values), AutoHead(cv=2, budget="fast").fit(values, many).predict_proba(values)
 for center in ("mean", "median"):
     sph = SPHClassifier(certainty=1.0, min_gain=-1.0, center=center, veto_distance=2.0).fit(logits, codes)
     for some in variants:

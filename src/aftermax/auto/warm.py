@@ -5,18 +5,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from aftermax._many.fitting import CLASS_MEANS
+from aftermax._many.samples import ManySamples
 from aftermax._residual.gaussian import GaussianCorrection
 from aftermax._residual.head import FIRST_LOOK_SAMPLES, ResidualHead
 from aftermax._residual.projection import Projection
+from aftermax._residual.samples import Samples
 from aftermax._residual.stacking import fit_stacking
 from aftermax._residual.terms import InputTerms
 from aftermax._utils.folds import row_hashes
 from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.progress import Progress
 from aftermax._utils.softmax import softmax_certainty
+from aftermax.auto._cross_fitting_many import cross_fit_many
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
@@ -41,6 +47,8 @@ def compile_all(progress: bool | None = None) -> Path:
         lambda: fit_stacking([logits], codes, np.ones(len(codes))),
         lambda: residual_head().scores([logits]),
         lambda: residual_head().predict([logits]),
+        lambda: many_classes(logits.astype(np.float32), codes),
+        lambda: many_classes(logits, codes),
         lambda: SPHClassifier(certainty=1.0, min_gain=-1.0).fit(logits, codes).predict_proba(logits),
         lambda: SPHClassifierCV({"certainty": [0.9]}, n_jobs=1).fit(logits, codes),
         lambda: SPHClassifierCV({"certainty": [0.9]}, n_jobs=1, class_weight={0: 2.0}).fit(logits, codes),
@@ -55,6 +63,14 @@ def compile_all(progress: bool | None = None) -> Path:
     folder = compiled.cache_folder()
     assert folder is not None
     return folder
+
+
+def many_classes(logits: NDArray[Any], codes: NDArray[np.int64]) -> None:
+    """What is done with many classes, with few."""
+    every = np.arange(len(codes))
+    samples = ManySamples.of(Samples(logits, codes, np.ones(len(codes))), every)
+    crossed = cross_fit_many(samples, [(every, every)], 1, False, dense=True, keep_unlabelled=False)
+    crossed.heads[CLASS_MEANS].predict([logits])
 
 
 def residual_head() -> ResidualHead:
