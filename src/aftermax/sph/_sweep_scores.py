@@ -28,9 +28,8 @@ def largest_response(rules):
     size, spread = 0.0, np.inf
     for i in range(rules.center.shape[0]):
         for j in range(rules.center.shape[1]):
-            if rules.center[i, j] == rules.center[i, j]:  # not a class without samples
-                size = max(size, abs(rules.center[i, j]))
-                spread = min(spread, rules.left[i, j], rules.right[i, j])
+            size = max(size, abs(rules.center[i, j]))
+            spread = min(spread, rules.left[i, j], rules.right[i, j])
     return MAX_DISTANCE * spread - size
 
 
@@ -47,7 +46,7 @@ def score_batch(columns, rules, scores, flags):
     far = np.empty(columns.shape)
     raised = np.empty(columns.shape)
     totals = np.empty((rules.weights.shape[0], columns.shape[1]))
-    for i in range(columns.shape[0]):
+    for i in range(rules.center.shape[0]):
         measure(columns, rules, i, far)
         for t in range(rules.thresholds.shape[0]):
             count_far(far, rules.thresholds[t], flags[t, i])
@@ -114,7 +113,7 @@ def add_ranks(raised, rules, i, p, totals):
                     total[s] += share * row[s]
             first = rules.kept[i, cut]
             a = cut * weight_powers + w
-            out, scale = totals[a], rules.scales[a, i, p]
+            out, scale = totals[a], rules.scales[i, p, a]
             for s in range(total.shape[0]):
                 out[s] = total[s] * scale
             if not rules.possible[a, i]:
