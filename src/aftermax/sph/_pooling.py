@@ -36,7 +36,7 @@ def pooling_weights(
     """
     kept = separation >= min_separation
     known = separation >= 0.0
-    # Relative to the row's largest, which every cut keeps that keeps any, so that no power can overflow. A class without
+    # Relative to the row's largest, which a cut keeps if it keeps any, so that no power can overflow. A class without
     # samples has NaN, and keeps none.
     largest = np.max(np.where(known, separation, 0.0), axis=-1, keepdims=True)
     relative = np.divide(separation, largest, out=np.zeros(separation.shape), where=known & (largest > 0))

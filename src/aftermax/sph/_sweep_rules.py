@@ -17,7 +17,7 @@ BATCH = 64  # samples that the kernels score side by side, so that the innermost
 class PoolingRules(NamedTuple):
     """Pooling rules that share a response array. A rule is a distance power, a veto and a set of weights.
 
-    Classes without samples are never predicted, so they are left out: class i is the one whose column is ``present[i]``.
+    Classes without samples are never predicted and are left out: class i is the one whose column is ``present[i]``.
     There is a set of weights for each pair of a cut (``min_separation``) and a weight power, which varies fastest. The
     first block is what SPHClassifier would use; the second has the same weights in factors. The weights that a class
     keeps under a cut are those without a cut, times a scale; and with its units ranked by separation, each cut keeps
