@@ -226,7 +226,7 @@ def _cut_and_joined(tasks: list[Task], fitted: SweepSamples, n_classes: int) -> 
             center = "mean"
         others = tuple(tuple(task.block[axis]) for axis in AXES if axis not in ("certainty", "window", "center"))
         alike.setdefault((inside.tobytes(), center, others), []).append(task)
-    n_present = np.count_nonzero(np.bincount(fitted.codes))
+    n_present = int(np.count_nonzero(np.bincount(fitted.codes)))
     for some in alike.values():
         certainties = [certainty for task in some for certainty in task.block["certainty"]]
         indices = np.concatenate([task.indices for task in some], axis=AXES.index("certainty"))
