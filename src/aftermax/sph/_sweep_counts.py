@@ -75,6 +75,9 @@ def _count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Bl
     from aftermax.sph import _sweep_kernels
 
     n_classes = fitted.logits.shape[1]
+    rows, kind = (len(COUNTS), np.int64) if fitted.weights is None else (len(COUNTS) + 1, np.float64)
+    if len(fitted.codes) == 0:  # a fold of a handful of samples: no class can be pooled
+        return np.zeros((rows, *block_shape(block)), dtype=kind)
     ((low, high),), (center,) = block["window"], block["center"]
     array = fit_response_array(
         fitted.logits, fitted.codes, np.arange(n_classes), fitted.certainty, center, low, high, fitted.weights
@@ -87,7 +90,6 @@ def _count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Bl
         net_wins, _ = _tally(fitted, gates, rules, outcomes=False)
         _, outcomes = _tally(evaluated, gates, rules, net_wins=False)
     min_gains = np.array(block["min_gain"], dtype=np.float64)
-    rows, kind = (len(COUNTS), np.int64) if fitted.weights is None else (len(COUNTS) + 1, np.float64)
     counts = np.zeros((rows, *net_wins.shape[:2], net_wins.shape[3], len(min_gains)), dtype=kind)
     _sweep_kernels.sum_trusted(net_wins, outcomes, _uncertain(fitted, gates)[:, rules.present], min_gains, counts)
     asked = counts[:, np.searchsorted(gates, block["certainty"])]

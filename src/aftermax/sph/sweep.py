@@ -222,7 +222,7 @@ def _cut_and_joined(tasks: list[Task], fitted: SweepSamples, n_classes: int) -> 
     for task in tasks:
         ((low, high),), (center,) = task.block["window"], task.block["center"]
         inside = is_in_window(fitted.codes, fitted.certainty, n_classes, low, high)
-        if fitted.weights is None and np.bincount(fitted.codes[inside]).max() <= 2:
+        if fitted.weights is None and np.bincount(fitted.codes[inside], minlength=1).max() <= 2:
             center = "mean"
         others = tuple(tuple(task.block[axis]) for axis in AXES if axis not in ("certainty", "window", "center"))
         alike.setdefault((inside.tobytes(), center, others), []).append(task)
