@@ -11,7 +11,9 @@ PARTS = {
     "choosing": (choosing.speed, choosing.processes),
     "auto": (auto.speed, auto.processes),
     "predict": (predict.speed, predict.processes),
-    "many": (many.speed, many.processes),
+    "many": (many.speed,),
+    "thousand": (many.thousand,),
+    "largest": (many.largest,),
 }
 
 

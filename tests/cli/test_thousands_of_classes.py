@@ -8,7 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from aftermax import SPHClassifier
-from aftermax._scorefiles import read_scores
+from aftermax._scorefiles import ReadOptions, read_scores
+from aftermax._scorefiles.read import open_scores
 from helpers.command import run_here
 from helpers.thousands import CHARACTERS, KnownPredictions, character_samples, characters
 
@@ -38,6 +39,12 @@ def _known(monkeypatch):
 
 def is_short(text):
     return len(text.splitlines()) < 60 and max(map(len, text.splitlines()), default=0) < 400
+
+
+def test_parquet_is_read_hundreds_of_rows_at_a_time(files):
+    """With few rows at a time of so many columns, most of the time went into making arrays."""
+    with open_scores(str(files / "scores.parquet"), ReadOptions()) as file:
+        assert [len(rows.logits) for rows in file.batches] == [300]
 
 
 @pytest.mark.usefixtures("_known")

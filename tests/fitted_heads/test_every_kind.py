@@ -114,6 +114,18 @@ class NumpyOperations:
         return value[:, None, :]
 
     @staticmethod
+    def rows(value, first, last):
+        return value[first:last]
+
+    @staticmethod
+    def take_columns(value, columns):
+        return value[:, columns]
+
+    @staticmethod
+    def side_by_side(parts):
+        return np.concatenate(parts, axis=1)
+
+    @staticmethod
     def drop_last_axis(value):
         return value[:, :, 0]
 

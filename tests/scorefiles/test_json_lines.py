@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import tracemalloc
+from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -96,6 +99,82 @@ def test_for_a_head_rows_are_read_some_at_a_time(tmp_path, monkeypatch):
     np.testing.assert_array_equal(np.concatenate([rows.logits for rows in batches]), logits)
     assert batches[2].kept == {"label": [one["label"] for one in lines[40:]]}
 
+
+# ---- thousands of classes --------------------------------------------------------------------------------------------
+
+
+def wide_file(path, n_samples):
+    """Lines with the scores of 6,623 classes each."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(n_samples, 6_623)).round(3)
+    names = [f"c{number:04}" for number in range(6_623)]
+    lines = [
+        {"scores": dict(zip(names, row.tolist(), strict=True)), "label": names[number % 50]}
+        for number, row in enumerate(logits)
+    ]
+    return write(path, lines), logits
+
+
+def test_thousands_of_scores_on_a_line_take_little_longer_than_json_itself(tmp_path):
+    path, logits = wide_file(tmp_path / "scores.jsonl", 60)
+    np.testing.assert_array_equal(read_scores(path).logits, logits)
+    ratios = []
+    for _ in range(3):
+        begun = process_time()
+        for line in Path(path).read_bytes().splitlines():
+            json.loads(line)
+        alone, begun = process_time() - begun, process_time()
+        read_scores(path)
+        ratios.append((process_time() - begun) / alone)
+    assert min(ratios) < 3.5
+
+
+def test_the_memory_is_a_small_multiple_of_the_scores(tmp_path, monkeypatch):
+    path, logits = wide_file(tmp_path / "scores.jsonl", 60)
+    monkeypatch.setattr("aftermax.answers.kinds.SCORES_AT_ONCE", 30_000)
+    monkeypatch.setattr("aftermax.answers.reader.SCORES_AT_ONCE", 30_000)
+    read_scores(path)
+    tracemalloc.start()
+    scores = read_scores(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(scores.logits, logits)
+    assert peak < 5 * logits.nbytes
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "logits"])
+def test_lines_with_the_same_classes_as_before_are_read_as_any_others(tmp_path, monkeypatch, kind):
+    """Also where the order changes, a class is named twice or left out, and some lines are read at a time."""
+    rng = np.random.default_rng(1)
+    scores = rng.dirichlet(np.ones(4), size=30).round(4)
+    lines = [
+        {"scores": dict(zip("abcd", row.tolist(), strict=True)), "label": "abcd"[n % 4]} for n, row in enumerate(scores)
+    ]
+    lines[5]["scores"] = dict(reversed(lines[5]["scores"].items()))
+    lines[6]["scores"] = {"a": 0.25, "A ": 0.5, "b": 0.125}
+    lines[7]["scores"] = {"b": 1, "c": 0}
+    path, options = write(tmp_path / "scores.jsonl", lines), ReadOptions(classes=tuple("abcd"), scores_kind=kind)
+    with pytest.warns(UserWarning, match="case or white space only"):
+        found = read_scores(path, options).logits
+    expected = np.log(scores) if kind == "probabilities" else scores
+    np.testing.assert_allclose(np.delete(found, [6, 7], axis=0), np.delete(expected, [6, 7], axis=0))
+    assert found[6, 0] == pytest.approx(np.log(0.75) if kind == "probabilities" else 0.5)
+    assert found[7].argmax() == 1
+    monkeypatch.setattr("aftermax.answers.kinds.SCORES_AT_ONCE", 9)
+    monkeypatch.setattr("aftermax.answers.reader.SCORES_AT_ONCE", 9)
+    monkeypatch.setattr("aftermax.answers.reader.is_plain", lambda answer: False)
+    with pytest.warns(UserWarning, match="case or white space only"):
+        np.testing.assert_array_equal(read_scores(path, options).logits, found)
+
+
+@pytest.mark.parametrize("score", ["true", '"0.5"', "null", "1e400"])
+def test_a_score_that_is_no_number_is_found_after_good_lines(tmp_path, score):
+    lines = [GOOD, GOOD, GOOD.replace("0.3", score)]
+    with pytest.raises(ValueError, match=r"scores.jsonl, line 3: the score of 'bee' is .*: a finite number is needed"):
+        read_scores(write(tmp_path / "scores.jsonl", lines))
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
 
 GOOD = '{"scores": {"ant": 0.7, "bee": 0.3}, "label": "ant"}'
 OTHER = '{"scores": {"ant": 0.2, "bee": 0.8}, "label": "bee"}'

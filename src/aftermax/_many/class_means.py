@@ -55,6 +55,19 @@ class ClassMeans:
         kernels.add_similarities(*largest, *self.arrays, 1.0, out)
         return out
 
+    def by_class(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """For each class, the units that its mean has entries for, and the entries; short lines are filled with 0."""
+        n_classes = len(self.unit_weights)
+        units = np.repeat(np.arange(n_classes), np.diff(self.begins))
+        order = np.argsort(self.classes, kind="stable")
+        counts = np.bincount(self.classes, minlength=n_classes)
+        rows, columns = np.repeat(np.arange(n_classes), counts), np.arange(len(order))
+        columns -= np.repeat(np.cumsum(counts) - counts, counts)
+        shape = n_classes, max(1, int(counts.max(initial=1)))
+        out = np.zeros(shape, np.int64), np.zeros(shape)
+        out[0][rows, columns], out[1][rows, columns] = units[order], self.entries[order]
+        return out
+
     def as_matrix(self) -> NDArray[np.float64]:
         """The entries as a (K, K) array: a row for each unit, a column for each class."""
         n_classes = len(self.unit_weights)

@@ -28,17 +28,26 @@ LOGITS_TO_CHOOSE_ON, FOLDS_TO_CHOOSE_ON = 2_000_000, 2  # the hyperparameters of
 Head = ResidualHead | ManyClassesHead
 
 
+class _FittedDiscriminant(NamedTuple):
+    projection: Projection
+    discriminant: Discriminant
+
+
 class FittedMany(NamedTuple):
-    """The temperature of softmax, the head of each tier, and the stacking weights of the richest."""
+    """The temperature of softmax, the head of each tier, the stacking weights of the richest, and what these are of."""
 
     temperature: float
     heads: dict[str, Head]
     stacking_weights: dict[str, float]
+    stackings: dict[str, ManyStacking]
+    scale: float
+    discriminants: Sequence[_FittedDiscriminant]
+    kept_biases: dict[str, NDArray[np.float64]]
 
-
-class _FittedDiscriminant(NamedTuple):
-    projection: Projection
-    discriminant: Discriminant
+    def with_means_of(self, samples: ManySamples) -> dict[str, Head]:
+        """The heads of all tiers with the class means and the numbers of labels of other samples."""
+        means = fit_class_means(samples.largest, samples.codes, samples.weights, samples.n_classes)
+        return _heads(means, samples.label_counts(), *self[3:])
 
 
 def fit_many(samples: ManySamples, *, dense: bool = True, keep_unlabelled: bool = False) -> FittedMany:
@@ -66,11 +75,10 @@ def fit_many(samples: ManySamples, *, dense: bool = True, keep_unlabelled: bool 
     if discriminants:
         stackings[DISCRIMINANTS] = fit_many_stacking(bases, stacked_on)[0]
     kept = _kept_biases(samples, bases, stackings, stacked_on) if keep_unlabelled else {}
-    heads = {
-        name: _head(stacking, samples, scale, means, discriminants, kept.get(name))
-        for name, stacking in stackings.items()
-    }
-    return FittedMany(temperature, heads, _weights_by_name(stackings[next(reversed(stackings))], samples, dense))
+    parts = stackings, scale, discriminants, kept
+    heads = _heads(means, samples.label_counts(), *parts)
+    weights = _weights_by_name(stackings[next(reversed(stackings))], samples, dense)
+    return FittedMany(temperature, heads, weights, *parts)
 
 
 # ---- folds and samples -----------------------------------------------------------------------------------------------
@@ -165,18 +173,32 @@ def _kept_biases(
     return out
 
 
+def _heads(
+    means: ClassMeans,
+    label_counts: NDArray[np.int64],
+    stackings: dict[str, ManyStacking],
+    scale: float,
+    discriminants: Sequence[_FittedDiscriminant],
+    kept_biases: dict[str, NDArray[np.float64]],
+) -> dict[str, Head]:
+    """The heads of all tiers, of classes with so many labels."""
+    out = {}
+    for name, stacking in stackings.items():
+        biases = stacking.class_biases(label_counts)
+        if name in kept_biases:
+            biases = biases + np.where(label_counts == 0, kept_biases[name], 0.0)
+        out[name] = _head(stacking, biases, scale, means, discriminants)
+    return out
+
+
 def _head(
     stacking: ManyStacking,
-    samples: ManySamples,
+    biases: NDArray[np.float64],
     scale: float,
     means: ClassMeans,
     discriminants: Sequence[_FittedDiscriminant],
-    kept: NDArray[np.float64] | None,
 ) -> Head:
     """The head of a tier: weights of corrections that it does not have are missing at the end."""
-    biases = stacking.class_biases(samples.label_counts())
-    if kept is not None:
-        biases = biases + kept
     terms = []
     for weight, (projection, discriminant) in zip(stacking.weights[2:], discriminants, strict=False):
         if weight:

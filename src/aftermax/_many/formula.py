@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._heads.formula import ArrayOperations, Constants, Plan, log_softmax
+from aftermax._heads.formula import ArrayOperations, Constants, Plan, classes_at_once, log_softmax, parts_of_classes
 from aftermax._many.class_means import ClassMeans
 from aftermax._residual import formula as residual_formula
 from aftermax._residual.head import ResidualHead
@@ -17,16 +17,20 @@ SMALLEST = 1e-30  # a squared length below this is none
 
 
 def of_head(residual: ResidualHead, means: ClassMeans, weight: float) -> tuple[Plan, dict[str, NDArray[Any]]]:
-    """The residual head's formula; the class means as one (K, K) array, times the weights of units and of all."""
+    """The residual head's formula; for each class, the units that its mean has entries for, and these, weighted."""
     plan, constants = residual.formula()
+    units, entries = means.by_class()
     own = {
         "means_unit_weights": means.unit_weights.astype(np.float64),
-        "means_matrix": weight * means.as_matrix(),
+        "means_units": units,
+        "means_entries": weight * entries,
         "means_zero": np.array(0.0),
         "means_smallest": np.array(SMALLEST),
     }
-    values = max(plan["values_per_sample"], len(means.unit_weights))
-    return {**plan, "means_count": means.count, "values_per_sample": values}, constants | own
+    n_classes, n_entries = units.shape
+    values = max(plan["values_per_sample"], n_entries * classes_at_once(n_classes, n_entries))
+    own_plan = {"means_count": means.count, "means_shape": [n_classes, n_entries], "values_per_sample": values}
+    return plan | own_plan, constants | own
 
 
 def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:
@@ -36,6 +40,15 @@ def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Seq
     excess = excess / ops.maximum(ops.row_max(excess), constants["means_smallest"])
     vectors = excess * constants["means_unit_weights"]
     lengths = ops.maximum(ops.row_sum(vectors * vectors), constants["means_smallest"])
-    scores = residual_formula.scores(plan, ops, constants, inputs)
-    scores = scores + (vectors * ops.exp(ops.log(lengths) * -0.5)) @ constants["means_matrix"]
+    vectors = vectors * ops.exp(ops.log(lengths) * -0.5)
+    scores = residual_formula.scores(plan, ops, constants, inputs) + _similarities(plan, ops, constants, vectors)
     return ops.row_argmax(scores), log_softmax(ops, scores)
+
+
+def _similarities(plan: Plan, ops: ArrayOperations, constants: Constants, vectors: Any) -> Any:
+    """The dot product of each sample and each class mean, which is sparse."""
+    out = []
+    for part in parts_of_classes(*plan["means_shape"]):
+        named = ops.take_columns(vectors, part.of(ops, constants["means_units"]))
+        out.append(ops.drop_last_axis(ops.row_sum(named * part.of(ops, constants["means_entries"]))))
+    return ops.side_by_side(out)

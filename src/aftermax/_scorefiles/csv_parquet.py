@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SEPARATORS = (",", ";", "\t")
 DECIMAL_COMMA = re.compile(rb"""(?:^|[;\t\n"])[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?["\r]?(?:[;\t\n]|$)""")
 BLOCK = 2**19  # bytes of text at a time; pyarrow reads about thirty blocks ahead
+MANY_COLUMNS, VALUES_OF_MANY_COLUMNS = 512, 2**22  # of more columns, so many rows or values at a time
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -184,14 +185,21 @@ def open_parquet(file: IO[bytes], name: str, options: ReadOptions) -> ScoreFile:
     def batches() -> Iterator[pyarrow.RecordBatch]:
         nonlocal done
         try:
-            step = rows_per_batch(len(roles.columns))
-            for batch in table.iter_batches(step, columns=roles.columns, use_threads=False):  # less memory, as fast
+            for batch in table.iter_batches(
+                _rows_at_a_time(len(roles.columns)), columns=roles.columns, use_threads=False
+            ):  # less memory, as fast
                 yield batch
                 done += batch.num_rows
         except (pyarrow.ArrowException, OSError) as error:
             raise damaged_file(name, error) from error
 
     return _score_file(name, names, roles, batches(), row_number, table.metadata.num_rows, lambda: done)
+
+
+def _rows_at_a_time(columns: int) -> int:
+    """Of many columns not too few rows: pyarrow makes an array for each column of each batch."""
+    few = rows_per_batch(columns)
+    return few if columns <= MANY_COLUMNS else max(few, min(MANY_COLUMNS, VALUES_OF_MANY_COLUMNS // columns))
 
 
 def _read_parquet(file: IO[bytes], name: str) -> parquet.ParquetFile:

@@ -66,7 +66,8 @@ def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores
         batches = list(file.batches)
     if not batches:
         raise ValueError(f"{file.name} has no rows: at least two are needed, of different classes.")
-    logits, labels = np.concatenate([rows.logits for rows in batches]), _labels(batches, file)
+    logits = batches[0].logits if len(batches) == 1 else np.concatenate([rows.logits for rows in batches])
+    labels = _labels(batches, file)
     features = [rows.features for rows in batches if rows.features is not None]
     classes = _classes(logits, labels, file, options)
     return LabelledScores(

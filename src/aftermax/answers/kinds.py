@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,22 +21,23 @@ EXCESS, EXCESS_OF_EACH = 0.01, 0.005
 # Log-probabilities below it stand for a probability of 0: -9999 in chat completions, the least float of other servers.
 NEVER = -700.0
 WHOLE = 0.9  # percentages of some answer, at least, sum to so much of 100
+SCORES_AT_ONCE = 2**22
 ENOUGH_ANSWERS = 10  # to tell that logits are of another kind than those that a head was fitted on
 
 
-def tell_kind(rows: NDArray[np.int64], scores: NDArray[np.float64], place: Callable[[int], str]) -> str:
-    """The kind of scores, told from all answers. ``rows`` says which answer a score is of.
+def tell_kind(sizes: NDArray[np.int64], scores: NDArray[np.float64], place: Callable[[int], str]) -> str:
+    """The kind of scores, told from all answers, one after the other. ``sizes`` says how many scores each has.
 
     Examples
     --------
     >>> import numpy as np
     >>> from aftermax.answers.kinds import tell_kind
-    >>> rows = np.array([0, 0, 1, 1])
-    >>> tell_kind(rows, np.array([0.9, 0.1, 0.6, 0.3]), str), tell_kind(rows, np.array([90.0, 10, 60, 30]), str)
+    >>> sizes = np.array([2, 2])
+    >>> tell_kind(sizes, np.array([0.9, 0.1, 0.6, 0.3]), str), tell_kind(sizes, np.array([90.0, 10, 60, 30]), str)
     ('probabilities', 'percentages')
     """
-    kinds = _kinds_of_answers(rows, scores)
-    if kinds[PERCENTAGES].all() and np.bincount(rows, scores).max() < 100 * WHOLE:
+    kinds = _kinds_of_answers(sizes, scores)
+    if kinds[PERCENTAGES].all() and np.add.reduceat(scores, _starts(sizes)).max() < 100 * WHOLE:
         raise ValueError(
             "The scores may be percentages or logits: they are above 0, and those of no answer sum to about 100. Say "
             'which: kind="percentages" or kind="logits" (--scores-kind on the command line).'
@@ -59,9 +60,9 @@ def tell_kind(rows: NDArray[np.int64], scores: NDArray[np.float64], place: Calla
     return LOGITS
 
 
-def check_kind(kind: str, rows: NDArray[np.int64], scores: NDArray[np.float64], place: Callable[[int], str]) -> None:
+def check_kind(kind: str, sizes: NDArray[np.int64], scores: NDArray[np.float64], place: Callable[[int], str]) -> None:
     """Refuse answers that look like those of another kind than the one that a head was fitted on."""
-    kinds = _kinds_of_answers(rows, scores)
+    kinds = _kinds_of_answers(sizes, scores)
     others = [other for other in kinds if other != kind and kinds[other].all()]
     if kind == LOGITS:
         if others and len(kinds[PROBABILITIES]) >= ENOUGH_ANSWERS and PERCENTAGES not in others:
@@ -77,15 +78,30 @@ def check_kind(kind: str, rows: NDArray[np.int64], scores: NDArray[np.float64], 
         )
 
 
-def _kinds_of_answers(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
-    """For each kind, which answers can be of it."""
-    counts = np.bincount(rows)
-    least, most = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
-    np.minimum.at(least, rows, scores)
-    np.maximum.at(most, rows, scores)
-    sums = np.bincount(rows, scores)
-    exp_sums = np.bincount(rows, np.exp(np.minimum(scores, 1.0)))
-    limit = 1 + EXCESS + EXCESS_OF_EACH * counts
+def blocks_of(sizes: NDArray[np.int64]) -> Iterator[tuple[slice, slice]]:
+    """Some answers at a time, and their scores, so that what is computed of them takes little memory."""
+    ends = np.cumsum(sizes)
+    first = begin = 0
+    while first < len(sizes):
+        last = max(first + 1, int(np.searchsorted(ends, begin + SCORES_AT_ONCE, "right")))
+        end = int(ends[last - 1])
+        yield slice(first, last), slice(begin, end)
+        first, begin = last, end
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.cumsum(sizes) - sizes
+
+
+def _kinds_of_answers(sizes: NDArray[np.int64], scores: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+    """For each kind, which answers can be of it. Each answer has at least one score."""
+    starts = _starts(sizes)
+    least, most = np.minimum.reduceat(scores, starts), np.maximum.reduceat(scores, starts)
+    sums = np.add.reduceat(scores, starts)
+    exp_sums = np.empty(len(sizes))
+    for answers, some in blocks_of(sizes):
+        exp_sums[answers] = np.add.reduceat(np.exp(np.minimum(scores[some], 1.0)), _starts(sizes[answers]))
+    limit = 1 + EXCESS + EXCESS_OF_EACH * sizes
     probabilities = (least >= 0) & (most <= 1 + ROUNDING) & (sums <= limit)
     # In percent, answers that sum to 1 or less would hide 99 % of the probability.
     percentages = (least >= 0) & ~probabilities & (most > 1) & (most <= 100 * (1 + ROUNDING)) & (sums <= 100 * limit)

@@ -48,6 +48,11 @@ def pairs_of(answer: Any, place: str) -> list[Pair]:
     return found
 
 
+def is_plain(answer: Any) -> bool:
+    """Whether an answer is scores by label, whatever numbers these are."""
+    return type(answer) is dict and answer.keys().isdisjoint(LABEL_KEYS)
+
+
 def _items(answer: Any, place: str) -> Iterable[tuple[Any, Any]]:
     if isinstance(answer, Mapping):
         if _has_both(answer):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._utils.text import listed
-from aftermax.answers.kinds import KINDS, LOGITS, check_kind, logarithms, tell_kind
+from aftermax.answers.kinds import KINDS, LOGITS, SCORES_AT_ONCE, blocks_of, check_kind, logarithms, tell_kind
 from aftermax.answers.names import Columns, classes_of, same_name
-from aftermax.answers.pairs import pairs_of
+from aftermax.answers.pairs import MAX_SCORE, is_plain, pairs_of
 from aftermax.answers.scores import AnswerFormat, TopKScores
 
 STEP = 0.01  # by which a class that is not named is below those that are
@@ -50,6 +51,8 @@ class AnswerReader:
         self._columns: Columns | None = None
         self._names_a_class = False
         self._numbers: dict[Any, int] = {}  # of labels, in the order in which they came
+        self._keys_before: list[Any] = []  # of the answer before, if it is a plain dict, and the numbers of its labels
+        self._labels_before = array("i")
         self._clear()
 
     @property
@@ -58,44 +61,77 @@ class AnswerReader:
         return self._format
 
     def _clear(self) -> None:
-        self._sizes, self._labels, self._scores = array("q"), array("q"), array("d")
+        self._sizes, self._labels, self._scores = array("q"), array("i"), array("d")
 
     def add(self, answer: Any, place: str) -> None:
         """Take one more answer; ``place`` says where it is, for errors."""
+        scores = self._scores_like_before(answer)
+        if scores is not None:
+            self._sizes.append(len(scores))
+            self._labels.extend(self._labels_before)
+            self._scores.extend(scores)
+            return
         pairs = pairs_of(answer, place)
+        numbers = array("i", [self._numbers.setdefault(label, len(self._numbers)) for label, _ in pairs])
         self._sizes.append(len(pairs))
-        for label, score in pairs:
-            self._labels.append(self._numbers.setdefault(label, len(self._numbers)))
-            self._scores.append(score)
+        self._labels.extend(numbers)
+        self._scores.extend(score for _, score in pairs)
+        self._keys_before = list(answer) if is_plain(answer) else []
+        self._labels_before = numbers
+
+    def _scores_like_before(self, answer: Any) -> array[float] | None:
+        """The scores of an answer with the same labels, in the same order, as the one before; None if it has others.
+
+        So most answers that name thousands of classes are read without a look at each label.
+        """
+        if type(answer) is not dict or not self._keys_before or list(answer) != self._keys_before:
+            return None
+        if not set(map(type, answer.values())) <= {float, int}:
+            return None
+        try:
+            scores = array("d", answer.values())
+        except OverflowError:
+            return None
+        return scores if np.max(np.frombuffer(scores)) <= MAX_SCORE else None  # not if one is NaN
 
     def finish(self, place: Callable[[int], str]) -> TopKScores:
         """The answers since the last call as logits; ``place`` says where the one of a number is."""
         if not self._sizes:
             raise ValueError("There are no answers: pass one for each sample.")
-        rows = np.repeat(np.arange(len(self._sizes)), self._sizes)
-        labels, scores = np.array(self._labels), np.array(self._scores)
-        n_samples = len(self._sizes)
+        sizes, labels, scores = (
+            np.array(self._sizes),
+            np.frombuffer(self._labels, np.int32),
+            np.frombuffer(self._scores),
+        )
         self._clear()
         if self._format is not None:
             kind = self._format.kind
-            check_kind(kind, rows, scores, place)
+            check_kind(kind, sizes, scores, place)
         else:
-            kind = self._kind or tell_kind(rows, scores, place)
-        logits = logarithms(scores, kind, lambda number: place(int(rows[number])))
-        columns = self._columns_of(labels)[labels]
-        known = columns >= 0
-        self._names_a_class |= bool(known.any())  # later answers may well name none
+            kind = self._kind or tell_kind(sizes, scores, place)
+        times = np.zeros(len(self._numbers), dtype=np.int64)
+        for _, some in blocks_of(sizes):
+            times += np.bincount(labels[some], minlength=len(times))
+        columns = self._columns_of(times)
+        self._names_a_class |= bool((times[columns >= 0] > 0).any())  # later answers may well name none
         if not self._names_a_class:
             raise self._nothing_named()
-        told = np.zeros((n_samples, len(self._classes or ())), dtype=bool)
-        told[rows[known], columns[known]] = True
-        values = _summed(rows[known], columns[known], logits[known], told.shape, kind)
-        untold = np.full((n_samples, 1), -np.inf) if kind == LOGITS else _most_untold(rows, logits, values)
+        shape = len(sizes), len(self._classes or ())
+        values, told, untold = np.full(shape, -np.inf), np.zeros(shape, dtype=bool), np.full((len(sizes), 1), -np.inf)
+        for answers, some in blocks_of(sizes):
+            rows = np.repeat(np.arange(answers.stop - answers.start), sizes[answers])
+            logits = logarithms(scores[some], kind, partial(_place_of, place, rows + answers.start))
+            found = columns[labels[some]]
+            known = found >= 0
+            told[answers][rows[known], found[known]] = True
+            _add(values[answers], rows[known], found[known], logits[known], kind)
+            if kind != LOGITS:
+                untold[answers] = _most_untold(rows, logits, values[answers])
         return self._filled(values, told, untold, kind)
 
-    def _columns_of(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The column of each label that was seen, -1 if it has none."""
-        times = dict(zip(self._numbers, np.bincount(labels, minlength=len(self._numbers)).tolist(), strict=True))
+    def _columns_of(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The column of each label, which was seen so many times, -1 if it has none."""
+        times = dict(zip(self._numbers, counts.tolist(), strict=True))
         wanted = {label: number for label, number in times.items() if same_name(label) not in self._ignored}
         if self._classes is None:
             self._classes = classes_of(wanted)
@@ -113,19 +149,25 @@ class AnswerReader:
         A class that is named with 0 has no more than the least score of all: it was rounded. One that is not named is
         below all that are.
         """
-        positive = np.isfinite(values)
         if self._format is None:
-            if not positive.any():
-                raise self._nothing_named()
-            seen = values[positive]
-            # Logits have a scale of their own; probabilities' logarithms have not.
-            margin = MARGIN if kind != LOGITS else max(float(seen.std()), 1e-3)
-            self._format = AnswerFormat(kind, float(seen.min()) - margin)
+            self._format = self._format_of(values, kind)
         floor = self._format.floor
-        rounded = np.minimum(untold, floor + MARGIN) if kind != LOGITS else untold
-        others = np.maximum(np.where(told, rounded, untold), floor)
-        filled = np.where(positive, np.maximum(values, floor + STEP), others)
-        return TopKScores(filled, np.array(self._classes), told, self._format)
+        for first in range(0, len(values), step := max(1, SCORES_AT_ONCE // values.shape[1])):
+            some = slice(first, first + step)
+            rounded = np.minimum(untold[some], floor + MARGIN) if kind != LOGITS else untold[some]
+            others = np.maximum(np.where(told[some], rounded, untold[some]), floor)
+            values[some] = np.where(np.isfinite(values[some]), np.maximum(values[some], floor + STEP), others)
+        return TopKScores(values, np.array(self._classes), told, self._format)
+
+    def _format_of(self, values: NDArray[np.float64], kind: str) -> AnswerFormat:
+        """How answers become logits, told from the first ones."""
+        positive = np.isfinite(values)
+        if not positive.any():
+            raise self._nothing_named()
+        seen = values.ravel() if positive.all() else values[positive]
+        # Logits have a scale of their own; probabilities' logarithms have not.
+        margin = MARGIN if kind != LOGITS else max(float(seen.std()), 1e-3)
+        return AnswerFormat(kind, float(seen.min()) - margin)
 
     def _nothing_named(self) -> ValueError:
         return ValueError(
@@ -139,20 +181,27 @@ class AnswerReader:
             self._columns.warn(where, stacklevel + 1)
 
 
-def _summed(
+def _place_of(place: Callable[[int], str], rows: NDArray[np.int64], number: int) -> str:
+    """Where the score of a number is."""
+    return place(int(rows[number]))
+
+
+def _add(
+    values: NDArray[np.float64],
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
     logits: NDArray[np.float64],
-    shape: tuple[int, int],
     kind: str,
-) -> NDArray[np.float64]:
-    """Logits by answer and class, minus infinity where there is none. Of a class named twice, the sum or the larger."""
-    values = np.full(shape, -np.inf)
+) -> None:
+    """Put logits where they belong. Of a class that an answer names twice, the sum or the larger."""
+    values[rows, columns] = logits
+    if np.count_nonzero(np.isfinite(values)) == np.count_nonzero(np.isfinite(logits)):
+        return  # none is named twice
+    values[rows, columns] = -np.inf
     if kind == LOGITS:
         np.maximum.at(values, (rows, columns), logits)
     else:
         np.logaddexp.at(values, (rows, columns), logits)
-    return values
 
 
 def _most_untold(

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._many.fitting import BIASES, CLASS_MEANS, DENSE_CLASSES, DISCRIMINANTS, FittedMany, fit_many
+from aftermax._many.fitting import BIASES, CLASS_MEANS, DENSE_CLASSES, DISCRIMINANTS, FittedMany, Head, fit_many
 from aftermax._many.samples import ManySamples
-from aftermax._utils.folds import Split
+from aftermax._utils.folds import Split, keyed_folds
 from aftermax._utils.progress import Progress
 from aftermax._utils.threads import in_threads, one_thread
 from aftermax.auto._cross_fitting import IN_QUARTERS, CandidateKey, CrossFitted
@@ -21,6 +21,7 @@ MANY_LOGITS = 2_000_000_000  # with more than this, one fit at a time
 SECONDS_PER_LOGIT = {False: 6e-7, True: 3e-6}
 TRUSTS = {BIASES: (0.5, 1.0), CLASS_MEANS: IN_QUARTERS, DISCRIMINANTS: IN_QUARTERS}
 SOFTMAX = ("softmax", 1.0)
+PARTS, PARTS_SALT = 10, 31  # of a fold
 
 
 def cross_fit_many(
@@ -31,10 +32,12 @@ def cross_fit_many(
     *,
     dense: bool,
     keep_unlabelled: bool,
+    random_splits: bool = False,
 ) -> CrossFitted:
     """Fit all candidates on the first part of each split, and on all samples; they predict the second parts.
 
-    A sample that several splits hold out is judged by the last of them.
+    A sample that several splits hold out is judged by the last of them. Where the splits are random folds, and class
+    means are all that there is, samples are predicted with those of nearly all others: see :func:`_heads_for`.
     """
     judged = _Judged(samples)
 
@@ -44,7 +47,9 @@ def cross_fit_many(
                 return fit_many(samples, dense=dense, keep_unlabelled=keep_unlabelled), []
             train, test = splits[number]
             fitted = fit_many(samples.take(train), dense=dense, keep_unlabelled=keep_unlabelled)
-            return fitted, list(_predict(samples, test, fitted))
+            in_parts = random_splits and not fitted.discriminants  # or richer candidates would seem to gain less
+            parts = _heads_for(samples, test, fitted) if in_parts else [(test, fitted.heads)]
+            return fitted, [one for part, heads in parts for one in _predict(samples, part, fitted.temperature, heads)]
 
     workers = n_jobs if len(samples.codes) * samples.n_classes <= MANY_LOGITS else 1
     with Progress(_title(samples, dense, workers), len(splits) + 1, progress) as bar:
@@ -81,15 +86,32 @@ class _Found(NamedTuple):
     losses: NDArray[np.float64]
 
 
-def _predict(samples: ManySamples, held_out: NDArray[np.intp], fitted: FittedMany) -> Iterator[_Found]:
+def _heads_for(
+    samples: ManySamples, held_out: NDArray[np.intp], fitted: FittedMany
+) -> Iterator[tuple[NDArray[np.intp], dict[str, Head]]]:
+    """Parts of the held-out samples, each with heads that are fitted on other samples only.
+
+    The stacking is that of the samples outside of the fold. The class means are those of all samples but the part:
+    with few labels, many a class would lose its only ones with a whole fold, and what is promised would be too low.
+    Samples with the same key, such as those of one group, are in the same part.
+    """
+    numbers = keyed_folds(samples.keys[held_out], PARTS, PARTS_SALT)
+    for number in np.unique(numbers):
+        part = held_out[numbers == number]
+        yield part, fitted.with_means_of(samples.take(np.setdiff1d(np.arange(len(samples.codes)), part)))
+
+
+def _predict(
+    samples: ManySamples, held_out: NDArray[np.intp], temperature: float, heads: dict[str, Head]
+) -> Iterator[_Found]:
     """Judge what was fitted on other samples."""
     some = samples.take(held_out)
     for chunk in some.chunks():
         which, codes = held_out[chunk], some.codes[chunk]
         inputs = [some.read(chunk)] if some.features is None else [some.read(chunk), some.features[chunk]]
-        base = inputs[0] / fitted.temperature
+        base = inputs[0] / temperature
         yield _Found(which, [SOFTMAX], *_judge(base, np.zeros_like(base), (0.0,), codes))
-        for tier, head in fitted.heads.items():
+        for tier, head in heads.items():
             keys = [(tier, trust) for trust in TRUSTS[tier]]
             yield _Found(which, keys, *_judge(base, head.scores(inputs) - base, TRUSTS[tier], codes))
 

@@ -72,12 +72,13 @@ def select(
     alpha: float,
     only_proven: bool,
     keep_unlabelled: bool,
+    random_splits: bool,
     rng: np.random.Generator,
     n_jobs: int,
     progress: bool | None,
 ) -> Selection:
     """Judge every candidate out-of-fold, and choose how much of which correction to trust."""
-    crossed = _cross_fit(samples, splits, budget, rng, n_jobs, progress, keep_unlabelled)
+    crossed = _cross_fit(samples, splits, budget, rng, n_jobs, progress, keep_unlabelled, random_splits)
     evaluation = Evaluation(samples.codes, samples.weights, groups, crossed.held_out)
     found = dict(crossed.candidates)
     sph = None
@@ -122,10 +123,18 @@ def _cross_fit(
     n_jobs: int,
     progress: bool | None,
     keep_unlabelled: bool,
+    random_splits: bool,
 ) -> CrossFitted:
     if isinstance(samples, ManySamples):
-        dense = budget != "fast"
-        return cross_fit_many(samples, splits, n_jobs, progress, dense=dense, keep_unlabelled=keep_unlabelled)
+        return cross_fit_many(
+            samples,
+            splits,
+            n_jobs,
+            progress,
+            dense=budget != "fast",
+            keep_unlabelled=keep_unlabelled,
+            random_splits=random_splits,
+        )
     return cross_fit(samples, splits, BUDGETS[budget], rng, n_jobs, progress, keep_unlabelled=keep_unlabelled)
 
 

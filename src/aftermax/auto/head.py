@@ -247,6 +247,7 @@ class AutoHead(HeadEstimator):
                 alpha=self.alpha,
                 only_proven=self.only_proven,
                 keep_unlabelled=self.keep_unlabelled,
+                random_splits=self._splits_at_random,
                 rng=rng,
                 n_jobs=effective_n_jobs(self.n_jobs),
                 progress=self.progress,
@@ -260,6 +261,11 @@ class AutoHead(HeadEstimator):
                 warn_of_unlabelled(samples, self.classes_)
         return self
 
+    @property
+    def _splits_at_random(self) -> bool:
+        """Whether folds are drawn here, and not given."""
+        return self.cv is None or isinstance(self.cv, Integral)
+
     def _splits(
         self,
         samples: Samples,
@@ -270,7 +276,7 @@ class AutoHead(HeadEstimator):
         given_groups: ArrayLike | None,
     ) -> list[Split]:
         """The splits of the samples that are fitted on, as positions among these."""
-        if self.cv is None or isinstance(self.cv, Integral):
+        if self._splits_at_random:
             n_samples, n_classes, keys = len(fitted_on), len(self.classes_), samples.keys[fitted_on]
             repeats = default_repeats(n_samples, n_classes) if self.cv is None else 1
             # Copies alone need no groups: they share a key, and so a fold.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,15 @@ class _Onnx:
 
     def row_argmax(self, value: Value) -> Value:
         return self.graph.add("ArgMax", value, axis=-1, keepdims=1)
+
+    def rows(self, value: Value, first: int, last: int) -> Value:
+        return self.graph.add("Slice", value, self.graph.axis(first), self.graph.axis(last), self.graph.axis(0))
+
+    def take_columns(self, value: Value, columns: Value) -> Value:
+        return self.graph.add("Gather", value, columns, axis=1)
+
+    def side_by_side(self, parts: Sequence[Value]) -> Value:
+        return parts[0] if len(parts) == 1 else self.graph.add("Concat", *parts, axis=1)
 
     def insert_axis(self, value: Value) -> Value:
         return self.graph.add("Unsqueeze", value, self.graph.axis(1))

@@ -25,6 +25,7 @@ except ImportError as error:
     ) from error
 
 DTYPES = ("float32", "float64")
+TYPES = {"columns": "int32", "means_units": "int32", "known": "bool"}  # of constants that are not numbers with a point
 
 
 @keras.saving.register_keras_serializable(package="aftermax")
@@ -38,7 +39,7 @@ class Head(keras.layers.Layer):
 
     The layer has non-trainable weights only, and is saved and loaded with the model that it is part of. Call ``import
     aftermax.bridges.keras`` before ``keras.models.load_model``. It processes all samples of a batch at once, which for
-    SPH takes n_classes ** 2 values per sample: with many classes, use small batches.
+    SPH takes n_classes ** 2 values per sample, or 65,536 with more than 256 classes.
 
     The layer warns if it is put behind a softmax, or if the first batch that it is called with consists of
     probabilities.
@@ -160,9 +161,9 @@ class Head(keras.layers.Layer):
         """
         parts = [ops.cast(values, self.compute_dtype) for values in ([inputs] if self.width is None else inputs)]
         constants = {name: ops.convert_to_tensor(values) for name, values in self._constants.items()}
-        constants["columns"] = ops.cast(constants["columns"], "int32")
-        if "known" in constants:
-            constants["known"] = ops.cast(constants["known"], "bool")
+        for name, dtype in TYPES.items():
+            if name in constants:
+                constants[name] = ops.cast(constants[name], dtype)
         dtype = parts[0].dtype  # which may differ from compute_dtype: JAX may have no float64
         return evaluate(self._plan, _Keras(dtype), constants, parts)[1]
 
@@ -232,6 +233,15 @@ class _Keras:
 
     def row_argmax(self, value: Any) -> Any:
         return ops.cast(ops.argmax(value, axis=-1, keepdims=True), "int32")
+
+    def rows(self, value: Any, first: int, last: int) -> Any:
+        return value[first:last]
+
+    def take_columns(self, value: Any, columns: Any) -> Any:
+        return ops.take(value, columns, axis=1)
+
+    def side_by_side(self, parts: Sequence[Any]) -> Any:
+        return parts[0] if len(parts) == 1 else ops.concatenate(list(parts), axis=1)
 
     def insert_axis(self, value: Any) -> Any:
         return ops.expand_dims(value, 1)

@@ -47,7 +47,8 @@ def to_onnx(head: Any, path: str | os.PathLike[str] | None = None, *, precision:
     Notes
     -----
     The graph has standard operators only, of opset 13, which every runtime since 2021 supports. It does not check its
-    inputs: the probabilities of a sample with NaN are NaN. SPH takes n_classes ** 2 values per sample.
+    inputs: the probabilities of a sample with NaN are NaN. SPH takes n_classes ** 2
+    values per sample, or 65,536 with more than 256 classes.
 
     Examples
     --------

@@ -44,7 +44,8 @@ class Head(nn.Module):
     warns.
 
     ``torch.export`` and ``torch.jit.trace`` accept the module. The exported program processes all samples of a batch
-    at once, which for SPH takes n_classes ** 2 values per sample, and for a combination some hundreds: use batches.
+    at once, which for SPH takes n_classes ** 2 values per sample, or 65,536 with more than 256 classes, and for a
+    combination some hundreds: use batches.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ class Head(nn.Module):
 
     @property
     def _samples_per_chunk(self) -> int:
-        """As many samples as keep the largest intermediate array small; for SPH it has n_classes ** 2 per sample."""
+        """As many samples as keep the largest intermediate array small; SPH has up to 65,536 values per sample."""
         per_sample = max(int(self.plan["values_per_sample"]), len(self.classes))
         return max(1, VALUES_PER_CHUNK // per_sample)
 
@@ -272,6 +273,15 @@ class _Torch:
 
     def row_argmax(self, value: Tensor) -> Tensor:
         return value.argmax(dim=-1, keepdim=True)
+
+    def rows(self, value: Tensor, first: int, last: int) -> Tensor:
+        return value[first:last]
+
+    def take_columns(self, value: Tensor, columns: Tensor) -> Tensor:
+        return value[:, columns]
+
+    def side_by_side(self, parts: Sequence[Tensor]) -> Tensor:
+        return parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=1)
 
     def insert_axis(self, value: Tensor) -> Tensor:
         return value.unsqueeze(1)

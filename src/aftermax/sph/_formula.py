@@ -7,18 +7,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._heads.formula import ArrayOperations, Constants, Plan, log_softmax
+from aftermax._heads.formula import (
+    ArrayOperations,
+    Constants,
+    Plan,
+    classes_at_once,
+    log_softmax,
+    parts_of_classes,
+)
 
 if TYPE_CHECKING:
     from aftermax.sph._kernels import PoolingRule
 
+RULE = ("center", "left", "right", "weights")
 ROUNDED_OFF = 2.0**-53  # 1 plus this, or less, is 1 in float64
 
 
 def plan_of(rule: PoolingRule) -> Plan:
     """The exponent, and whether there is a veto."""
     vetoes = bool(np.isfinite(rule.veto_distance))
-    return {"power": rule.power, "vetoes": vetoes, "values_per_sample": rule.center.size}
+    n_classes = len(rule.center)
+    return {
+        "power": rule.power,
+        "vetoes": vetoes,
+        "n_classes": n_classes,
+        "values_per_sample": n_classes * classes_at_once(n_classes, n_classes),
+    }
 
 
 def constants_of(rule: PoolingRule, certainty: float, trusted: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
@@ -56,12 +70,9 @@ def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, logits: Any
     top = ops.row_argmax(logits)
     odds = ops.exp(logits - ops.row_max(logits))
     doubt = ops.row_sum(ops.where(constants["columns"] == top, constants["zero"], odds))
-    gap = ops.insert_axis(logits) - constants["center"]
-    distance = ops.abs(gap) / ops.where(gap > 0.0, constants["right"], constants["left"])
-    scores = ops.drop_last_axis(ops.row_sum(ops.power(constants["weights"] * distance, plan["power"])))
+    scores, flags = _scores_and_flags(plan, ops, constants, logits)
     possible = constants["known"]
-    if plan["vetoes"]:
-        flags = ops.drop_last_axis(ops.row_sum(ops.as_float(distance >= constants["veto_distance"])))
+    if flags is not None:
         possible = possible & (flags < constants["veto_count"])
     negated = ops.where(possible, 0.0 - scores, 0.0 - constants["infinity"])
     pooled = ops.row_argmax(negated)
@@ -72,6 +83,23 @@ def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, logits: Any
     pooled_logs = _pooled_log_probabilities(ops, constants, scores, best)
     logs = log_softmax(ops, logits / constants["softmax_temperature"])
     return ops.where(kept, pooled, top), ops.where(kept, pooled_logs, logs)
+
+
+def _scores_and_flags(plan: Plan, ops: ArrayOperations, constants: Constants, logits: Any) -> tuple[Any, Any]:
+    """For each sample and class, the pooled distance and, if there is a veto, how many units are too far away.
+
+    There are n_classes ** 2 distances for each sample: with many classes, those to some of them at a time.
+    """
+    values = ops.insert_axis(logits)
+    scores, flags = [], []
+    for part in parts_of_classes(plan["n_classes"], plan["n_classes"]):
+        center, left, right, weights = (part.of(ops, constants[name]) for name in RULE)
+        gap = values - center
+        distance = ops.abs(gap) / ops.where(gap > 0.0, right, left)
+        scores.append(ops.drop_last_axis(ops.row_sum(ops.power(weights * distance, plan["power"]))))
+        if plan["vetoes"]:
+            flags.append(ops.drop_last_axis(ops.row_sum(ops.as_float(distance >= constants["veto_distance"]))))
+    return ops.side_by_side(scores), ops.side_by_side(flags) if flags else None
 
 
 def _pooled_log_probabilities(ops: ArrayOperations, constants: Constants, scores: Any, best: Any) -> Any:
