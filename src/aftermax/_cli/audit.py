@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aftermax._audit.result import Audit
     from aftermax._scorefiles import LabelledScores
     from aftermax.auto.head import AutoHead
+    from aftermax.auto.softmax import SoftmaxClassifier
     from aftermax.decide.decider import Decider
     from aftermax.sph.classifier_cv import SPHClassifierCV
 
@@ -71,11 +72,14 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     """The audit of a score file, and the file's content."""
     from aftermax._scorefiles import read_scores
 
-    if head.head is HeadName.sph and head.class_prior is not None:
-        raise ValueError("--class-prior needs --head auto: use --class-weight with --head sph.")
+    if head.head is not HeadName.auto and head.class_prior is not None:
+        instead = ": use --class-weight with --head sph" if head.head is HeadName.sph else ""
+        raise ValueError(f"--class-prior needs --head auto{instead}.")
+    if head.head is HeadName.softmax and head.class_weight is not None:
+        raise ValueError("--class-weight changes no prediction of --head softmax: use --head auto.")
     with_features = head.head is HeadName.auto and not file.logits_only
     if file.feature_files and not with_features:
-        reason = "--logits-only" if file.logits_only else "--head sph"
+        reason = "--logits-only" if file.logits_only else f"--head {head.head.value}"
         raise ValueError(f"--features cannot be used with {reason}: leave one of the two out.")
     if head.costs is not None and head.metric is not None:
         raise ValueError("--costs and --metric cannot be used together: decide by one of the two.")
@@ -109,7 +113,7 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     return result, samples
 
 
-def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV | Decider:
+def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV | SoftmaxClassifier | Decider:
     """The head that is asked for and, with costs or a metric, what decides on it."""
     estimator = _head(head, classes)
     if head.costs is None and head.metric is None:
@@ -126,10 +130,13 @@ def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassi
     )
 
 
-def _head(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV:
+def _head(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV | SoftmaxClassifier:
     from aftermax.auto.head import AutoHead
+    from aftermax.auto.softmax import SoftmaxClassifier
     from aftermax.sph.classifier_cv import SPHClassifierCV
 
+    if head.head is HeadName.softmax:
+        return SoftmaxClassifier(random_state=head.seed)
     weight, jobs = class_weight(head.class_weight, classes), head.jobs or -1
     if head.head is HeadName.sph:
         return SPHClassifierCV(class_weight=weight, random_state=head.seed, n_jobs=jobs)

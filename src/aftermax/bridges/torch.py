@@ -130,7 +130,9 @@ class Head(nn.Module):
         """
         return self._evaluated(logits, features, DECISIONS).squeeze(1)
 
-    def _evaluated(self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None, what: int) -> Tensor:
+    def _evaluated(
+        self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None, what: int
+    ) -> Tensor:
         """One of the two results of the formula, for checked inputs."""
         hidden = _side_by_side(features) if isinstance(features, list | tuple) else features
         inputs = [logits] if hidden is None else [logits, hidden]

@@ -91,9 +91,7 @@ def _bootstrap(
     return out
 
 
-def better_p_value(
-    objective: Objective, judged: Judged, before: NDArray[np.int64], after: NDArray[np.int64]
-) -> float:
+def better_p_value(objective: Objective, judged: Judged, before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
     """One-sided p-value of the claim that the decisions after are better.
 
     If they are not, decisions before and after can be swapped in any group of samples: the difference is compared with

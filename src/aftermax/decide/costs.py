@@ -29,13 +29,14 @@ def as_costs(costs: ArrayLike, classes: NDArray[Any]) -> NDArray[np.float64]:
            [10.,  0.]])
     """
     n_classes = len(classes)
-    named = hasattr(costs, "columns") and hasattr(costs, "index")
-    table = costs_by_name(costs, costs.index, costs.columns, classes) if named else costs  # type: ignore[union-attr]
+    table: Any = costs
+    if hasattr(costs, "columns"):
+        table = costs_by_name(table, table.index, table.columns, classes)
     values = as_numbers("costs", table, ADVICE)
     if values.shape != (n_classes, n_classes):
         raise ValueError(
             f"costs has shape {values.shape} but there are {n_classes} classes ({listed(classes.tolist())}): pass a "
-            f"matrix of shape ({n_classes}, {n_classes}), with a row for each true class and a column for each decision."
+            f"({n_classes}, {n_classes}) matrix, with a row for each true class and a column for each decision."
         )
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]

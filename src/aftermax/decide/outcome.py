@@ -116,7 +116,8 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """All attributes and the verdict, as plain values."""
-        return {"verdict": self.verdict, "proven": self.proven} | {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {"verdict": self.verdict, "proven": self.proven} | values
 
 
 def outcome_of(

@@ -65,7 +65,11 @@ def summary_tables(audit: Audit) -> str:
         *([] if audit.outcome else [("Labelled samples needed to prove a gain", samples_to_be_sure(audit))]),
         ("The head predicts by", _predicted_by(audit) + trusted),
     ]
-    asked = [] if audit.outcome is None else [_two_columns("Asked for", [tuple(line) for line in audit.outcome.lines])]
+    asked = (
+        []
+        if audit.outcome is None
+        else [_two_columns("Asked for", [(name, value) for name, value in audit.outcome.lines])]
+    )
     return "\n".join([*asked, _two_columns("Errors", errors), _two_columns("Evidence", evidence)])
 
 
