@@ -18,6 +18,7 @@ LAYERS = [
     {"_many"},
     {"_wrapped"},
     {"auto"},
+    {"decide"},
     {"_audit", "_check", "posthoc", "storage"},
     {"bridges", "_scorefiles", "plots"},
     {"report"},

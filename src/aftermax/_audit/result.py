@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aftermax._audit import tables, verdict
 from aftermax._audit.counts import MAX_CLASSES, ClassCounts, PairCounts
 from aftermax.auto.candidates import Candidates
+from aftermax.decide.outcome import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,6 +74,9 @@ class Audit:
         All candidates of an :class:`~aftermax.AutoHead`.
     head : classifier
         The head, fitted on all samples and ready to predict.
+    outcome : Outcome or None
+        Of a :class:`~aftermax.Decider`: what its decisions cost, or score in the metric asked for, before and after,
+        out-of-fold. The verdict is about that, and all other figures are about errors.
     """
 
     rows: int
@@ -98,6 +102,7 @@ class Audit:
     warnings: tuple[str, ...]
     candidates: Candidates | None = field(compare=False)
     head: Any = field(compare=False)
+    outcome: Outcome | None = None
 
     @property
     def verdict(self) -> str:
@@ -124,6 +129,8 @@ class Audit:
         values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "head"}
         if self.candidates is not None:
             values["candidates"] = self.candidates.to_dict()
+        if self.outcome is not None:
+            values["outcome"] = self.outcome.to_dict()
         return {"verdict": self.verdict} | {name: _plain(value) for name, value in values.items()}
 
     def plot(self, *, max_classes: int = MAX_CLASSES, ax: Sequence[Axes] | NDArray[Any] | None = None) -> AuditDisplay:

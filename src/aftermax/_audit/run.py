@@ -32,9 +32,11 @@ from aftermax._utils.text import listed
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready, kept_if_many
 from aftermax.auto.head import AutoHead
+from aftermax.decide.decider import Decider
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
 MAX_DROPS, MAX_RISES = 10, 5  # pairs of classes in the result
+CROSS_FITTED = (AutoHead, SPHClassifierCV, Decider)  # they hold out samples, and warn, themselves
 
 
 class _Arguments(NamedTuple):
@@ -138,6 +140,8 @@ def _audit(
 ) -> Audit:
     check_cv_parameter(given.cv)
     head = AutoHead(random_state=given.random_state) if head is None else _checked_head(head, given.features)
+    if isinstance(head, Decider) and head.head is None:
+        head = clone(head).set_params(head=AutoHead(random_state=head.random_state, n_jobs=head.n_jobs))
     head = _with_class_parameters(head, given)
     with _never_ignored():
         _warn_if_fitted(head)
@@ -152,7 +156,7 @@ def _audit(
             warn_if_unpredicted(by_softmax, codes, names)
     samples, weights = _samples(logits, checked, codes, names, given, head)
     before_fit = len(caught)
-    ours = isinstance(head, AutoHead | SPHClassifierCV)
+    ours = isinstance(head, CROSS_FITTED)
     with _never_ignored() if ours else nullcontext():
         found = out_of_fold(head, samples, 5 if given.cv is None else given.cv, generator(given.random_state))
     during_fit = slice(before_fit, len(caught))
@@ -185,12 +189,13 @@ def _samples(
     groups = as_groups(given.groups, n_samples)
     if groups is not None:
         metadata["groups"] = groups
-    with warnings.catch_warnings():  # AutoHead and SPHClassifierCV warn of copies themselves
-        if isinstance(head, AutoHead | SPHClassifierCV):
+    with warnings.catch_warnings():
+        if isinstance(head, CROSS_FITTED):
             warnings.simplefilter("ignore")
         together = joined_groups(groups, checked, codes, features)
-    weights = weights * weights_by_prior(getattr(head, "class_prior", given.class_prior), codes, names, weights)
-    weights = weights * weights_by_class(getattr(head, "class_weight", given.class_weight), codes, names, weights)
+    weighted = _inner(head)
+    weights = weights * weights_by_prior(getattr(weighted, "class_prior", given.class_prior), codes, names, weights)
+    weights = weights * weights_by_class(getattr(weighted, "class_weight", given.class_weight), codes, names, weights)
     as_given = one_column(checked) if is_one_logit(logits) else checked
     table = logits if hasattr(logits, "columns") else as_given
     return Samples(table, checked, codes, names, metadata, together), weights
@@ -226,12 +231,17 @@ def _checked_head(head: Any, features: ArrayLike | None) -> Any:
 
 def _with_class_parameters(head: Any, given: _Arguments) -> Any:
     """The head with ``class_weight`` and ``class_prior``, if it has such parameters and they were passed."""
-    known = head.get_params(deep=False)
+    known, prefix = _inner(head).get_params(deep=False), "head__" if isinstance(head, Decider) else ""
     passed = {"class_weight": given.class_weight, "class_prior": given.class_prior}
-    wanted = {name: value for name, value in passed.items() if value is not None and name in known}
-    if isinstance(head, AutoHead | SPHClassifierCV) and not isinstance(given.cv, Integral | None):
+    wanted = {f"{prefix}{name}": value for name, value in passed.items() if value is not None and name in known}
+    if isinstance(head, CROSS_FITTED) and not isinstance(given.cv, Integral | None):
         wanted["cv"] = given.cv  # splits are meant for the proof, which is theirs
     return clone(head).set_params(**wanted) if wanted else head
+
+
+def _inner(head: Any) -> Any:
+    """The head that a Decider decides on; any other head itself."""
+    return head.head if isinstance(head, Decider) else head
 
 
 def _warn_if_fitted(head: Any) -> None:
@@ -291,6 +301,7 @@ def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], me
         warnings=messages,
         candidates=getattr(head, "candidates_", None),
         head=head,
+        outcome=getattr(head, "outcome_", None),
     )
 
 

@@ -32,13 +32,14 @@ def _summary(audit: Audit) -> str:
     lines = [
         ["samples, classes", f"{audit.rows:,}, {len(audit.classes):,}"],
         *([] if audit.groups is None else [["groups", f"{audit.groups:,}"]]),
+        *([] if audit.outcome is None else audit.outcome.lines),
         [f"{error} before, after", f"{percent(audit.error_before)}, {percent(audit.error_after)}"],
         ["fewer errors to expect", gain],
         ["range on as many new samples", f"{new_low} to {new_high}"],
         ["wins, losses", f"{audit.wins:,}, {audit.losses:,}"],
         ["test of fewer errors", f"p {p_value(audit.p_value)}"],
         ["chosen", _chosen(audit)],
-        ["labelled samples needed", samples_to_be_sure(audit)],
+        *([] if audit.outcome is not None else [["labelled samples needed", samples_to_be_sure(audit)]]),
     ]
     return aligned(lines[0], lines[1:], texts=2)
 

@@ -18,7 +18,9 @@ TRUSTED = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
 
 
 def verdict(audit: Audit) -> str:
-    """Say in one sentence whether the head is worth it."""
+    """Say in one sentence whether the head is worth it, in what was asked for."""
+    if audit.outcome is not None:
+        return audit.outcome.verdict
     if audit.errors[0] == 0:
         return _nothing_to_gain(audit)
     if audit.chosen == "softmax":
@@ -141,7 +143,7 @@ def class_mix(audit: Audit) -> str:
     order = sorted(zip(audit.class_shares, audit.classes, strict=True), key=lambda one: -one[0])
     named = ", ".join(f"{name} {percent(share)}" for share, name in order[:MAX_SHARES_NAMED])
     others = f", and {len(order) - MAX_SHARES_NAMED:,} others" if len(order) > MAX_SHARES_NAMED else ""
-    told = getattr(audit.head, "class_prior", None) is not None
+    told = getattr(getattr(audit.head, "head_", audit.head), "class_prior", None) is not None
     source = "class_prior says" if told else "the weights say" if audit.weighted else "here"
     text = f"This assumes that classes will be as frequent as {source}: {named}{others}."
     if not told:

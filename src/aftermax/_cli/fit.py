@@ -58,6 +58,8 @@ def _fitted_on(samples: LabelledScores, log: bool) -> FittedOn:
 def _expected_gain(result: Audit) -> str:
     from aftermax._utils.text import fewer, fewer_between
 
+    if result.outcome is not None:
+        return f"Decisions by: {result.outcome.rule}. Probabilities are those of the head, whatever is decided."
     if result.chosen == "softmax":
         return "Softmax is kept: the head predicts as softmax does."
     trusted = "" if result.trust in (None, 1.0) else f", {result.trust:.0%} of its correction"

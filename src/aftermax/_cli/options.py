@@ -85,6 +85,13 @@ class Budget(StrEnum):
     thorough = "thorough"
 
 
+class Metric(StrEnum):
+    """What decisions are to raise, in place of accuracy."""
+
+    balanced_accuracy = "balanced_accuracy"
+    macro_f1 = "macro_f1"
+
+
 @dataclass(frozen=True)
 class HeadOptions:
     """Which head is fitted, and how."""
@@ -127,6 +134,18 @@ class HeadOptions:
             "only).",
             "NAME=SHARE,...",
         ),
+    ] = None
+    costs: Annotated[
+        Path | None,
+        file_option(
+            "--costs",
+            "Decide by what errors cost: a .csv file with a row for each true class and a column for each decision, "
+            "both named after the classes (Decider).",
+        ),
+    ] = None
+    metric: Annotated[
+        Metric | None,
+        typer.Option("--metric", help="Decide for a metric other than accuracy (Decider).", show_default=False),
     ] = None
     seed: Annotated[
         int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random numbers (random_state).")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from aftermax.bridges._formula import Formula, evaluate
+from aftermax.bridges._formula import Formula, evaluate, is_decision
 
 OPSET, IR_VERSION = 13, 7  # of December 2020: the oldest that has all operators in the form used here
 AXES_AS_INPUT = 18  # from this opset on, ReduceMax takes its axes as an input
@@ -192,7 +192,8 @@ def input_widths(formula: Formula) -> dict[str, int]:
 def write_head(graph: Graph, formula: Formula, inputs: list[Value]) -> None:
     """Add the nodes of a head, with the outputs ``label`` and ``probabilities``.
 
-    The inputs may have any floating-point type. The largest probability is always the label's, also after rounding.
+    The inputs may have any floating-point type. The largest probability is always the label's, also after rounding,
+    unless the label is a decision by costs.
     """
     operations = _Onnx(graph)
     constants = {name: graph.rounded_constant(values, name) for name, values in formula.constants.items()}
@@ -201,9 +202,12 @@ def write_head(graph: Graph, formula: Formula, inputs: list[Value]) -> None:
     column_numbers = graph.add("Squeeze", columns, graph.axis(1))
     graph.add("Gather", _classes(graph, formula.classes), column_numbers, axis=0, name="label")
     probabilities = graph.cast(operations.exp(log_probabilities), np.dtype(np.float32))
-    largest = operations.row_max(probabilities)
-    others = graph.add("Min", probabilities, largest * graph.constant(np.array(BELOW_ONE), "below_one"))
-    graph.add("Where", constants["columns"] == columns, largest, others, name="probabilities")
+    if is_decision(formula.plan):  # which need not be the most probable class
+        graph.add("Identity", probabilities, name="probabilities")
+    else:
+        largest = operations.row_max(probabilities)
+        others = graph.add("Min", probabilities, largest * graph.constant(np.array(BELOW_ONE), "below_one"))
+        graph.add("Where", constants["columns"] == columns, largest, others, name="probabilities")
     used = {name for node in graph.nodes for name in node.input}
     graph.constants = [tensor for tensor in graph.constants if tensor.name in used]
 
