@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from aftermax._abstention.record import Abstention
 from aftermax._audit import tables, verdict
 from aftermax._audit.counts import MAX_CLASSES, ClassCounts, PairCounts
 from aftermax.auto.candidates import Candidates
@@ -77,6 +78,9 @@ class Audit:
     outcome : Outcome or None
         Of a :class:`~aftermax.Decider`: what its decisions cost, or score in the metric asked for, before and after,
         out-of-fold. The verdict is about that, and all other figures are about errors.
+    abstention : Abstention or None
+        Of a :class:`~aftermax.Decider` with ``max_error``: the share of the samples that it decides alone, and what is
+        promised of their error.
     """
 
     rows: int
@@ -103,6 +107,7 @@ class Audit:
     candidates: Candidates | None = field(compare=False)
     head: Any = field(compare=False)
     outcome: Outcome | None = None
+    abstention: Abstention | None = None
 
     @property
     def verdict(self) -> str:
@@ -131,6 +136,8 @@ class Audit:
             values["candidates"] = self.candidates.to_dict()
         if self.outcome is not None:
             values["outcome"] = self.outcome.to_dict()
+        if self.abstention is not None:
+            values["abstention"] = {"sentence": self.abstention.sentence} | self.abstention.to_state()
         return {"verdict": self.verdict} | {name: _plain(value) for name, value in values.items()}
 
     def plot(self, *, max_classes: int = MAX_CLASSES, ax: Sequence[Axes] | NDArray[Any] | None = None) -> AuditDisplay:

@@ -270,6 +270,7 @@ def _agreed_classes(classes: ArrayLike | None, head: Any) -> ArrayLike | None:
 
 def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], messages: tuple[str, ...]) -> Audit:
     head, mask = found.head, found.mask & (weights > 0)  # without weight, a sample is no evidence
+    told_by = _told_by(head)
     codes, names, predicted = samples.codes[mask], samples.names, found.codes[mask]
     softmax, weights = predicted_columns(samples.logits)[mask], weights[mask]
     groups = None if samples.groups is None else np.unique(samples.groups[mask], return_inverse=True)[1]
@@ -283,26 +284,32 @@ def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], me
         groups=None if groups is None else len(comparison.drops),
         error_before=float(np.average(~before, weights=weights)),
         error_after=float(np.average(~after, weights=weights)),
-        gain=float(getattr(head, "gain_", comparison.gain)),
-        gain_interval=getattr(head, "gain_interval_", interval),
-        gain_prediction_interval=getattr(head, "gain_prediction_interval_", prediction_interval),
+        gain=float(getattr(told_by, "gain_", comparison.gain)),
+        gain_interval=getattr(told_by, "gain_interval_", interval),
+        gain_prediction_interval=getattr(told_by, "gain_prediction_interval_", prediction_interval),
         wins=wins,
         losses=losses,
-        p_value=float(getattr(head, "p_value_", comparison.p_value)),
-        proven=getattr(head, "proven_", None),
-        chosen=_chosen(head),
-        trust=getattr(head, "trust_", None),
+        p_value=float(getattr(told_by, "p_value_", comparison.p_value)),
+        proven=getattr(told_by, "proven_", None),
+        chosen=_chosen(told_by),
+        trust=getattr(told_by, "trust_", None),
         class_shares=tuple((np.bincount(codes, weights, minlength=len(names)) / weights.sum()).tolist()),
         by_class=count_by_class(before, after, codes, names),
         pairs=largest_drops(softmax, predicted, codes, names, MAX_DROPS),
         tangled=largest_rises(softmax, predicted, codes, names, MAX_RISES),
         weighted=bool(np.ptp(weights) > 0),
-        rows_needed=_samples_needed(head, comparison, len(codes), groups is None and np.ptp(weights) == 0),
+        rows_needed=_samples_needed(told_by, comparison, len(codes), groups is None and np.ptp(weights) == 0),
         warnings=messages,
-        candidates=getattr(head, "candidates_", None),
+        candidates=getattr(told_by, "candidates_", None),
         head=head,
         outcome=getattr(head, "outcome_", None),
+        abstention=getattr(head, "abstention_", None),
     )
+
+
+def _told_by(head: Any) -> Any:
+    """What tells the gain: the head itself or, of a Decider that changes no prediction, the head that it decides on."""
+    return head.head_ if isinstance(head, Decider) and head.outcome_ is None else head
 
 
 def _samples_needed(head: Any, comparison: Comparison, n_samples: int, independent: bool) -> tuple[int, int] | None:

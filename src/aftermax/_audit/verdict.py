@@ -117,6 +117,14 @@ def _needed(audit: Audit) -> str:
     return f" To prove it, {text} labelled samples would be needed." if audit.rows_needed is not None else ""
 
 
+def abstention(audit: Audit) -> str:
+    """Say which share of the samples the head decides alone; empty if it decides all of them."""
+    if audit.abstention is None:
+        return ""
+    text = audit.abstention.sentence
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def better_and_worse(audit: Audit) -> str:
     """Say which classes have fewer errors and which have more, the largest changes first; empty if none changes."""
     order = sorted(audit.by_class, key=lambda one: -abs(one.net))

@@ -70,6 +70,7 @@ def audit(
 
 def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tuple[Audit, LabelledScores]:
     """The audit of a score file, and the file's content."""
+    from aftermax._abstention.threshold import check_limits
     from aftermax._scorefiles import read_scores
 
     if head.head is not HeadName.auto and head.class_prior is not None:
@@ -83,6 +84,8 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
         raise ValueError(f"--features cannot be used with {reason}: leave one of the two out.")
     if head.costs is not None and head.metric is not None:
         raise ValueError("--costs and --metric cannot be used together: decide by one of the two.")
+    if head.max_error is not None:
+        check_limits(head.max_error)
     if file.positive is not None and file.classes is not None:
         raise ValueError("--positive and --classes cannot be used together: --positive is for one column of scores.")
     options = replace(
@@ -114,9 +117,9 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
 
 
 def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV | SoftmaxClassifier | Decider:
-    """The head that is asked for and, with costs or a metric, what decides on it."""
+    """The head that is asked for and, with costs, a metric or a largest error, what decides on it."""
     estimator = _head(head, classes)
-    if head.costs is None and head.metric is None:
+    if head.costs is None and head.metric is None and head.max_error is None:
         return estimator
 
     from aftermax._scorefiles.costs import read_costs
@@ -126,6 +129,7 @@ def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassi
         estimator,
         costs=None if head.costs is None else read_costs(head.costs, classes),
         metric=None if head.metric is None else head.metric.value,
+        max_error=head.max_error,
         random_state=head.seed,
     )
 

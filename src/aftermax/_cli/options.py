@@ -147,6 +147,16 @@ class HeadOptions:
         Metric | None,
         typer.Option("--metric", help="Decide for a metric other than accuracy (Decider).", show_default=False),
     ] = None
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            "--max-error",
+            metavar="SHARE",
+            help="The largest error that is acceptable where the head decides alone, as 0.02; all other samples are "
+            "for a person: predict says which (Decider).",
+            show_default=False,
+        ),
+    ] = None
     seed: Annotated[
         int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random numbers (random_state).")
     ] = 0

@@ -24,6 +24,7 @@ from aftermax._wrapped.base_heads import (
 )
 
 COSTS = "decision_costs"  # an array of the head file, and a constant of the formula
+THRESHOLD = "decision_threshold"  # a constant of the formula
 INNER_HEADS: dict[str, type[FittedHead]] = {**BASE_HEADS}  # that are decided on
 
 
@@ -49,6 +50,19 @@ def lowest_expected_cost(probabilities: NDArray[np.float64], costs: NDArray[np.f
     return out
 
 
+def decided_probability(probabilities: NDArray[np.float64], decisions: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The probability of the class that is decided for: how certain each decision is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._wrapped.decision import decided_probability
+    >>> decided_probability(np.array([[0.8, 0.2], [0.95, 0.05]]), np.array([1, 0]))
+    array([0.2 , 0.95])
+    """
+    return np.asarray(probabilities[np.arange(len(decisions)), decisions])
+
+
 @dataclass(frozen=True)
 class DecisionHead:
     """Predict the decision j with the lowest expected cost, sum_k p_k costs[k, j], by the probabilities of a head.
@@ -60,7 +74,7 @@ class DecisionHead:
     costs : ndarray of shape (n_classes, n_classes) or None
         Rows are true classes, columns decisions. Without costs, the decision is the inner head's prediction.
     threshold : float or None
-        For abstention: the certainty below which a sample is for a person; None if none is.
+        For abstention: the probability of the decision below which a sample is for a person; None if none is.
     """
 
     kind: ClassVar[str] = "decision"
@@ -83,6 +97,14 @@ class DecisionHead:
         """Of the inner head. The largest may be at another class than the decision."""
         return self.inner.predict_proba(inputs)
 
+    def is_certain(self, inputs: Inputs) -> NDArray[np.bool_]:
+        """Whether the probability of what is decided is at least the threshold, for a head that has one."""
+        if self.threshold is None:
+            raise ValueError("This head has no threshold: it decides every sample alone.")
+        probabilities = self.predict_proba(inputs)
+        decisions = self.predict(inputs) if self.costs is None else lowest_expected_cost(probabilities, self.costs)
+        return np.asarray(decided_probability(probabilities, decisions) >= self.threshold)
+
     def to_state(self) -> State:
         """The inner head, costs and threshold."""
         values = {"has_costs": self.costs is not None, "threshold": self.threshold}
@@ -99,9 +121,12 @@ class DecisionHead:
         return cls(inner_from_state(named[INNER], arrays, shape, INNER_HEADS), costs, threshold)
 
     def formula(self) -> tuple[Plan, dict[str, NDArray[Any]]]:
-        """That of the inner head, and the costs."""
+        """That of the inner head, the costs and the threshold."""
         plan: Plan = {"has_costs": self.costs is not None}
-        return formula_around(self.inner, plan, {} if self.costs is None else {COSTS: self.costs})
+        constants = {} if self.costs is None else {COSTS: self.costs}
+        if self.threshold is not None:
+            constants[THRESHOLD] = np.array(self.threshold)
+        return formula_around(self.inner, plan, constants)
 
     @staticmethod
     def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:

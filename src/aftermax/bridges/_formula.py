@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from aftermax._heads.estimator import HeadEstimator
 from aftermax._heads.formula import ArrayOperations, Constants, Plan, largest_at
-from aftermax._wrapped.decision import DecisionHead
+from aftermax._wrapped.decision import THRESHOLD, DecisionHead
 from aftermax.auto.kinds import FITTED_HEADS
 
+NO_THRESHOLD = "This head decides every sample alone: fit it with a largest error, such as Decider(max_error=0.02)."
 HALVES = "halves"  # a constant of heads that take one logit: times this, it is two columns
 
 
@@ -68,6 +69,12 @@ def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Seq
     predictions, logs = FITTED_HEADS[plan["kind"]].evaluate(plan, ops, constants, inputs)
     # A decision need not be the most probable class.
     return predictions, logs if is_decision(plan) else largest_at(ops, constants, predictions, logs)
+
+
+def certain(ops: ArrayOperations, constants: Constants, predictions: Any, logs: Any) -> Any:
+    """Whether a head that leaves samples to a person decides each alone: booleans with one column."""
+    decided = ops.where(constants["columns"] == predictions, ops.exp(logs), 0.0)
+    return ops.row_sum(decided) >= constants[THRESHOLD]
 
 
 def is_decision(plan: Plan) -> bool:

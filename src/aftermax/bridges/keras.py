@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._heads.formula import Plan
-from aftermax.bridges._formula import evaluate, formula_of, logits_width
+from aftermax._wrapped.decision import THRESHOLD
+from aftermax.bridges._formula import NO_THRESHOLD, certain, evaluate, formula_of, logits_width
 from aftermax.bridges._head_inputs import FirstBatchCheck, warn_about_probabilities, wrong_number_of_inputs
 
 try:
@@ -179,14 +180,33 @@ class Head(keras.layers.Layer):
         """
         return ops.squeeze(self._evaluated(inputs)[0], axis=1)
 
-    def _evaluated(self, inputs: Any) -> tuple[Any, Any]:
+    def is_certain(self, inputs: Any) -> Any:
+        """Compute whether the head may decide each sample alone, for a :class:`~aftermax.Decider` with ``max_error``.
+
+        Parameters
+        ----------
+        inputs : tensor of shape (n_samples, n_classes), or list of two tensors
+            As for :meth:`call`.
+
+        Returns
+        -------
+        tensor of shape (n_samples,)
+            Booleans: where they are false, the sample is for a person.
+        """
+        if THRESHOLD not in self._constants:
+            raise ValueError(NO_THRESHOLD)
+        return ops.squeeze(self._evaluated(inputs)[2], axis=1)
+
+    def _evaluated(self, inputs: Any) -> tuple[Any, Any, Any]:
+        """Decisions, log-probabilities and, for a head with a threshold, whether each decision is certain."""
         parts = [ops.cast(values, self.compute_dtype) for values in ([inputs] if self.width is None else inputs)]
         constants = {name: ops.convert_to_tensor(values) for name, values in self._constants.items()}
         constants["columns"] = ops.cast(constants["columns"], "int32")
         if "known" in constants:
             constants["known"] = ops.cast(constants["known"], "bool")
         dtype = parts[0].dtype  # which may differ from compute_dtype: JAX may have no float64
-        return evaluate(self._plan, _Keras(dtype), constants, parts)
+        found = evaluate(self._plan, _Keras(dtype), constants, parts)
+        return *found, certain(_Keras(dtype), constants, *found) if THRESHOLD in constants else None
 
     def compute_output_shape(self, input_shape: Any) -> tuple[int | None, int]:
         """Return the shape of the output, for one input shape or a list of two."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.bridges._formula import Formula, evaluate, formula_of, logits_width
+from aftermax._wrapped.decision import THRESHOLD
+from aftermax.bridges._formula import NO_THRESHOLD, Formula, certain, evaluate, formula_of, logits_width
 from aftermax.bridges._head_inputs import FirstBatchCheck, wrong_number_of_inputs
 
 try:
@@ -23,7 +24,7 @@ from aftermax.bridges._torch_state import REBUILD, State, difference, state_from
 
 __all__ = ["Collected", "Head", "collect_logits"]
 
-DECISIONS, LOG_PROBABILITIES = 0, 1  # what a formula gives
+DECISIONS, LOG_PROBABILITIES, CERTAIN = 0, 1, 2  # what a formula gives
 MIN_BYTES = 4  # of a floating-point number: a head does not compute below float32
 VALUES_PER_CHUNK = 2**18  # as many as fit into a processor's cache
 
@@ -130,10 +131,27 @@ class Head(nn.Module):
         """
         return self._evaluated(logits, features, DECISIONS).squeeze(1)
 
+    def is_certain(self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None = None) -> Tensor:
+        """Compute whether the head may decide each sample alone, for a :class:`~aftermax.Decider` with ``max_error``.
+
+        Parameters
+        ----------
+        logits, features
+            As for :meth:`forward`.
+
+        Returns
+        -------
+        Tensor of shape (n_samples,)
+            Booleans: where they are false, the sample is for a person.
+        """
+        if THRESHOLD not in self._buffers:
+            raise ValueError(NO_THRESHOLD)
+        return self._evaluated(logits, features, CERTAIN).squeeze(1)
+
     def _evaluated(
         self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None, what: int
     ) -> Tensor:
-        """One of the two results of the formula, for checked inputs."""
+        """One of the results of the formula, for checked inputs."""
         hidden = _side_by_side(features) if isinstance(features, list | tuple) else features
         inputs = [logits] if hidden is None else [logits, hidden]
         self._check_arguments(inputs)
@@ -151,7 +169,7 @@ class Head(nn.Module):
         dtype, constants = self._dtype, dict(self.named_buffers())
         with _no_autocast(inputs[0].device.type):
             found = evaluate(self.plan, _Torch(dtype), constants, [values.to(dtype) for values in inputs])
-        result: Tensor = found[what]
+            result: Tensor = certain(_Torch(dtype), constants, *found) if what == CERTAIN else found[what]
         return result
 
     @property

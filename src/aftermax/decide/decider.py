@@ -1,4 +1,4 @@
-"""Decider: decisions by costs, or by a metric other than accuracy, on the probabilities of a head."""
+"""Decider: decisions by costs, by a metric other than accuracy, or with a person for what is not certain enough."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from aftermax._abstention.record import Abstention
+from aftermax._abstention.threshold import CONFIDENCE, check_limits, choose_threshold
 from aftermax._heads.estimator import HeadEstimator
 from aftermax._utils.class_weight import total_weights
 from aftermax._utils.folds import Split, sample_keys
@@ -21,9 +23,9 @@ from aftermax._utils.large import predicted_columns
 from aftermax._utils.random import generator
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits, splits_among
 from aftermax._utils.validation import as_features
-from aftermax._wrapped.decision import DecisionHead
+from aftermax._wrapped.decision import DecisionHead, decided_probability
 from aftermax.auto.head import AutoHead
-from aftermax.decide.choice import PLAIN, PLUG_IN, choose_rule
+from aftermax.decide.choice import PLAIN, PLUG_IN, Choice, choose_rule
 from aftermax.decide.comparison import Judged
 from aftermax.decide.costs import as_costs
 from aftermax.decide.objectives import Objective, cost_objective, metric_objective
@@ -45,6 +47,10 @@ class Decider(HeadEstimator):
     or plain predictions. A simple rule is passed over only where another is better by more than its standard error.
     For a metric of the confusion matrix, such as macro-F1, the costs are those at which the expected metric is largest.
 
+    With ``max_error``, alone or beside costs or a metric, the head decides only what it is certain enough of:
+    :meth:`is_certain` is true for as many samples as it can be, while the error of these stays below ``max_error`` with
+    confidence 95 %. All others are for a person.
+
     Parameters
     ----------
     head : classifier, default=None
@@ -56,6 +62,10 @@ class Decider(HeadEstimator):
     metric : {"balanced_accuracy", "macro_f1"} or callable, default=None
         The metric to raise, in place of costs. A callable takes the confusion matrix (an array of shape (K, K) of
         weighted counts, rows are true classes, and not always whole numbers) and returns a number, larger is better.
+    max_error : float, default=None
+        The largest error that is acceptable where the head decides alone, such as 0.02. If None, it always does.
+    confidence : float, default=0.95
+        With which probability, over the draw of the labelled samples, ``max_error`` is kept to.
     cv : int, splitter or iterable of splits, default=5
         The folds for the choice of the rule, and for a head that is cross-validated. A splitter or splits are passed on
         to a head that has a parameter ``cv``.
@@ -70,7 +80,10 @@ class Decider(HeadEstimator):
     ----------
     outcome_ : Outcome or None
         What the decisions cost or score, out-of-fold, compared with softmax and with the plain predictions of the head,
-        with paired 95 % intervals and p-values. Print it. None after :meth:`from_fitted`.
+        with paired 95 % intervals and p-values. Print it. None after :meth:`from_fitted`, and with ``max_error`` alone.
+    abstention_ : Abstention or None
+        What is promised with ``max_error``: the threshold on the probability of the decision, the share of the samples
+        that the head decides alone, their error out-of-fold and its upper bound. Print it.
     rule_ : str
         What decides: "lowest expected cost", "half tuned", "tuned" or "plain predictions".
     chosen_ : str
@@ -117,6 +130,7 @@ class Decider(HeadEstimator):
 
     _fits_any_precision = True
     outcome_: Outcome | None
+    abstention_: Abstention | None
     costs_: NDArray[np.float64] | None
     class_shares_: NDArray[np.float64] | None
 
@@ -126,6 +140,8 @@ class Decider(HeadEstimator):
         *,
         costs: ArrayLike | None = None,
         metric: str | Callable[[NDArray[np.float64]], float] | None = None,
+        max_error: float | None = None,
+        confidence: float = CONFIDENCE,
         cv: Any = 5,
         classes: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = 0,
@@ -134,6 +150,8 @@ class Decider(HeadEstimator):
         self.head = head
         self.costs = costs
         self.metric = metric
+        self.max_error = max_error
+        self.confidence = confidence
         self.cv = cv
         self.classes = classes
         self.random_state = random_state
@@ -181,6 +199,8 @@ class Decider(HeadEstimator):
         groups: ArrayLike | None,
     ) -> None:
         check_cv_parameter(self.cv)
+        if self.max_error is not None:
+            check_limits(self.max_error, self.confidence)
         head = self._unfitted_head()
         samples = self._checked(X, y)
         objective = self._objective()
@@ -212,16 +232,17 @@ class Decider(HeadEstimator):
             head = clone(head).set_params(cv=self.cv)
         return head
 
-    def _objective(self) -> Objective:
-        """What is asked for, checked."""
-        if (self.costs is None) == (self.metric is None):
+    def _objective(self) -> Objective | None:
+        """What is asked for besides ``max_error``, checked; None if nothing is."""
+        neither = self.costs is None and self.metric is None
+        if (neither and self.max_error is None) or (self.costs is not None and self.metric is not None):
             raise ValueError(
                 "Decider needs costs or a metric, one of the two: costs=[[0, 1], [10, 0]] (a row for each true class, "
-                'a column for each decision), or metric="balanced_accuracy".'
+                'a column for each decision), or metric="balanced_accuracy"; or max_error=0.02, alone or besides.'
             )
         if self.costs is None:
             self.costs_ = None
-            return metric_objective(self.metric)  # type: ignore[arg-type]
+            return None if neither else metric_objective(self.metric)  # type: ignore[arg-type]
         self.costs_ = as_costs(self.costs, self.classes_)
         return cost_objective(self.costs_)
 
@@ -242,7 +263,7 @@ class Decider(HeadEstimator):
 
     def _choose(
         self,
-        objective: Objective,
+        objective: Objective | None,
         samples: LabelledSamples,
         found: HeldOut,
         judged: Judged,
@@ -251,15 +272,36 @@ class Decider(HeadEstimator):
     ) -> None:
         """Choose the rule on the samples that were held out and have a weight, and report what it costs."""
         probabilities = found.probabilities[some]
-        choice = choose_rule(objective, probabilities, judged, splits_among(splits, some, len(samples.codes)))
-        softmax = predicted_columns(samples.logits)
-        self.outcome_ = outcome_of(objective, judged, softmax[some], probabilities.argmax(axis=1), choice)
+        softmax, plain = predicted_columns(samples.logits), probabilities.argmax(axis=1)
+        if objective is None:
+            choice, self.outcome_ = Choice(PLAIN, None, plain, {}), None
+        else:
+            choice = choose_rule(objective, probabilities, judged, splits_among(splits, some, len(samples.codes)))
+            self.outcome_ = outcome_of(objective, judged, softmax[some], plain, choice)
+        self.abstention_ = self._abstention(probabilities, choice.decisions, judged)
         self.rule_, self.chosen_ = choice.name, _chosen(found.estimator, choice.name)
         codes = softmax.copy()
         codes[some] = choice.decisions
         self.held_out_: NDArray[Any] = self.classes_[codes]
         self.held_out_mask_, self.held_out_proba_ = found.mask, found.probabilities
-        self.fitted_head_ = DecisionHead(found.fitted, choice.rule)
+        threshold = None if self.abstention_ is None else self.abstention_.threshold
+        self.fitted_head_ = DecisionHead(found.fitted, choice.rule, threshold)
+
+    def _abstention(
+        self, probabilities: NDArray[np.float64], decisions: NDArray[np.int64], judged: Judged
+    ) -> Abstention | None:
+        """Which decisions are certain enough, if ``max_error`` is asked for: by those out-of-fold."""
+        if self.max_error is None:
+            return None
+        weighted = float(np.ptp(judged.weights)) > 0
+        return choose_threshold(
+            decided_probability(probabilities, decisions),
+            decisions == judged.codes,
+            self.max_error,
+            confidence=self.confidence,
+            groups=judged.groups,
+            weights=judged.weights if weighted else None,
+        )
 
     @classmethod
     def from_fitted(cls, head: HeadEstimator, *, costs: ArrayLike) -> Self:
@@ -292,6 +334,7 @@ class Decider(HeadEstimator):
             decider.feature_names_in_ = head.feature_names_in_
         decider.costs_ = as_costs(costs, head.classes_)
         decider.outcome_, decider.rule_, decider.head_ = None, PLUG_IN, head
+        decider.abstention_ = None
         decider.chosen_, decider.class_shares_ = _chosen(head, PLUG_IN), getattr(head, "class_shares_", None)
         decider.fitted_head_ = DecisionHead(head.fitted_head_, decider.costs_)
         return decider
@@ -323,6 +366,36 @@ class Decider(HeadEstimator):
         """
         inputs = self._inputs(X, features)
         return np.asarray(self.fitted_head_.predict_proba(inputs))
+
+    def is_certain(self, X: ArrayLike, features: ArrayLike | None = None) -> NDArray[np.bool_]:
+        """Whether the head may decide each sample alone; where not, it is for a person.
+
+        Needs ``max_error``: ``abstention_`` says what is promised of the samples for which this is true.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            Logits, as given to :meth:`fit`.
+        features : array-like of shape (n_samples, n_features), or list of such arrays, default=None
+            As given to :meth:`fit`.
+
+        Examples
+        --------
+        >>> from aftermax import Decider
+        >>> from aftermax.data import load_vmnist
+        >>> scores = load_vmnist(trained_on=500)
+        >>> decider = Decider(max_error=0.02).fit(scores.val_logits[:1000], scores.val_labels[:1000])
+        >>> decider.abstention_
+        Abstention: decides alone: 56.5 % of the samples, of which at most 2 % are wrong (confidence 95 %)
+        >>> certain = decider.is_certain(scores.test_logits)
+        >>> wrong = decider.predict(scores.test_logits) != scores.test_labels
+        >>> bool(wrong[certain].mean() <= 0.02)
+        True
+        """
+        inputs = self._inputs(X, features)
+        if self.fitted_head_.threshold is None:
+            raise ValueError("This Decider has no max_error: fit it with one, such as Decider(max_error=0.02).")
+        return np.asarray(self.fitted_head_.is_certain(inputs))
 
 
 def _chosen(head: Any, rule: str) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from aftermax._abstention.record import Abstention
 from aftermax._utils.untrusted import count, fields, flag, number, one_of, some
 from aftermax.decide.choice import RULES
 from aftermax.decide.decider import Decider
 from aftermax.decide.outcome import Outcome
 
-FIELDS = {"rule", "chosen", "class_shares", "outcome"}
+FIELDS = {"rule", "chosen", "class_shares", "outcome", "abstention"}
 INTERVALS = ("improvement_interval", "improvement_over_plain_interval")
 P_VALUES = ("p_value", "p_value_over_plain")
 
@@ -21,7 +22,13 @@ P_VALUES = ("p_value", "p_value_over_plain")
 def written_decider(head: Decider) -> dict[str, Any]:
     """The report of a Decider."""
     outcome = None if head.outcome_ is None else asdict(head.outcome_)
-    return {"rule": head.rule_, "chosen": head.chosen_, "class_shares": head.class_shares_, "outcome": outcome}
+    return {
+        "rule": head.rule_,
+        "chosen": head.chosen_,
+        "class_shares": head.class_shares_,
+        "outcome": outcome,
+        "abstention": None if head.abstention_ is None else head.abstention_.to_state(),
+    }
 
 
 def read_decider(head: Decider, described: object) -> None:
@@ -35,6 +42,10 @@ def read_decider(head: Decider, described: object) -> None:
         size = len(head.classes_)
         head.class_shares_ = np.array([number(one, "a class share", 0.0) for one in some(shares, size, "class_shares")])
     head.outcome_ = None if named["outcome"] is None else _outcome(named["outcome"])
+    head.abstention_ = None if named["abstention"] is None else Abstention.from_state(named["abstention"])
+    promised = None if head.abstention_ is None else head.abstention_.threshold
+    if promised != head.fitted_head_.threshold:
+        raise ValueError(f"the threshold is {head.fitted_head_.threshold}, but {promised} in what is promised of it")
 
 
 def _outcome(described: object) -> Outcome:
