@@ -448,6 +448,26 @@ def trust(
 
 
 @app.command()
+def abstention(
+    out: Out = None,
+    jobs: Jobs = 2,
+    quick: Annotated[bool, typer.Option("--quick", help="Three draws of two worlds only.")] = False,
+    again: Again = False,
+) -> None:
+    """Is the promise of max_error kept, and how much does the head decide alone?
+
+    Decider(max_error=...) on SoftmaxClassifier and AutoHead, in simulated worlds whose truth is known.
+    """
+    from experiments.abstention import report
+    from experiments.abstention.measure import AbstentionExperiment, tasks
+
+    folder = _folder(out, "abstention", quick)
+    outcomes = AbstentionExperiment().run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
+
+
+@app.command()
 def vendor(
     out: Out = None,
     kept: Annotated[

@@ -193,8 +193,8 @@ def input_widths(formula: Formula) -> dict[str, int]:
 def write_head(graph: Graph, formula: Formula, inputs: list[Value]) -> None:
     """Add the nodes of a head, with the outputs ``label`` and ``probabilities``.
 
-    A head that leaves samples to a person has the output ``certain`` as well: where it decides alone. The inputs may have any floating-point type. The largest probability is always the label's, also after rounding,
-    unless the label is a decision by costs.
+    The inputs may have any floating-point type. The largest probability is always the label's, also after rounding,
+    unless the label is a decision by costs. A head that leaves samples to a person has the output ``certain`` as well.
     """
     operations = _Onnx(graph)
     constants = {name: graph.rounded_constant(values, name) for name, values in formula.constants.items()}
