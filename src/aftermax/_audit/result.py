@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from aftermax._abstention.curve import RiskCoverage
 from aftermax._abstention.record import Abstention
 from aftermax._audit import tables, verdict
 from aftermax._audit.counts import MAX_CLASSES, ClassCounts, PairCounts
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from aftermax.plots import AuditDisplay
+
+NOT_PLAIN = ("head", "risk_coverage")
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +84,9 @@ class Audit:
     abstention : Abstention or None
         Of a :class:`~aftermax.Decider` with ``max_error``: the share of the samples that it decides alone, and what is
         promised of their error.
+    risk_coverage : RiskCoverage or None
+        The error of the most certain samples, out-of-fold, for every share of them, by softmax and by the head; see
+        :class:`~aftermax.plots.RiskCoverageDisplay`. None for a head without out-of-fold probabilities.
     """
 
     rows: int
@@ -108,6 +114,7 @@ class Audit:
     head: Any = field(compare=False)
     outcome: Outcome | None = None
     abstention: Abstention | None = None
+    risk_coverage: RiskCoverage | None = field(default=None, compare=False)
 
     @property
     def verdict(self) -> str:
@@ -130,8 +137,8 @@ class Audit:
         return tables.as_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything except the head as plain numbers and strings, as for JSON; None instead of nan and infinity."""
-        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "head"}
+        """Everything except the head and its curve as plain values, as for JSON; None instead of nan and infinity."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in NOT_PLAIN}
         if self.candidates is not None:
             values["candidates"] = self.candidates.to_dict()
         if self.outcome is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from aftermax._abstention.curve import RiskCoverage, error_by_share
 from aftermax._audit.counts import count_by_class, largest_drops, largest_rises
 from aftermax._audit.out_of_fold import Predicted, Samples, out_of_fold
 from aftermax._audit.result import Audit
@@ -27,10 +28,12 @@ from aftermax._utils.misaligned_columns import warn_if_misaligned
 from aftermax._utils.one_logit import is_one_logit, one_column
 from aftermax._utils.paired_tests import samples_range, wins_and_losses
 from aftermax._utils.random import generator
+from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.splits import check_cv_parameter
 from aftermax._utils.text import listed
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready, kept_if_many
+from aftermax._wrapped.decision import decided_probability
 from aftermax.auto.head import AutoHead
 from aftermax.decide.decider import Decider
 from aftermax.sph.classifier_cv import SPHClassifierCV
@@ -304,7 +307,21 @@ def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], me
         head=head,
         outcome=getattr(head, "outcome_", None),
         abstention=getattr(head, "abstention_", None),
+        risk_coverage=_risk_coverage(found, samples, weights, mask),
     )
+
+
+def _risk_coverage(
+    found: Predicted, samples: Samples, weights: NDArray[np.float64], mask: NDArray[np.bool_]
+) -> RiskCoverage | None:
+    """The error of the most certain samples, out-of-fold; None for a head without out-of-fold probabilities."""
+    known = getattr(found.head, "held_out_proba_", None)
+    if known is None or not np.isfinite(known[mask]).all():
+        return None
+    codes, logits, decisions = samples.codes[mask], samples.logits[mask], found.codes[mask]
+    shares, before = error_by_share(softmax_certainty(logits), predicted_columns(logits) == codes, weights)
+    _, after = error_by_share(decided_probability(known[mask], decisions), decisions == codes, weights)
+    return RiskCoverage(shares, before, after)
 
 
 def _told_by(head: Any) -> Any:

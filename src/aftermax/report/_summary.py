@@ -31,6 +31,7 @@ def key_figures(audit: Audit) -> str:
     error = "Weighted error" if audit.weighted else "Error"
     tiles = [
         *_outcome_tiles(audit),
+        *_abstention_tile(audit),
         (f"{error} of softmax", percent(audit.error_before), f"{before:,} of {audit.rows:,} samples"),
         (f"{error} of the head", percent(audit.error_after), f"{after:,} of {audit.rows:,} samples"),
         ("Change in errors to expect", *gain),
@@ -85,6 +86,15 @@ def _outcome_tiles(audit: Audit) -> list[tuple[str, str, str]]:
         (f"{name} of softmax", number(outcome.softmax), "a sample" if outcome.is_cost else "before"),
         (f"{name} of the decisions", number(outcome.decided), f"{better}, 95 % interval: {low} to {high}"),
     ]
+
+
+def _abstention_tile(audit: Audit) -> list[tuple[str, str, str]]:
+    """What the head decides alone, if that is not everything."""
+    promised = audit.abstention
+    if promised is None:
+        return []
+    wrong, sure = (f"{100 * share:.6g} %" for share in (promised.max_error, promised.confidence))
+    return [("Decided alone", percent(promised.share), f"at most {wrong} of these wrong (confidence {sure})")]
 
 
 def _predicted_by(audit: Audit) -> str:
