@@ -41,9 +41,9 @@ class Decider(HeadEstimator):
     it is, so its largest value may be at another class.
 
     The rule is chosen out-of-fold, on labelled samples: the lowest expected cost by the head's probabilities (the
-    plug-in rule); the same with tuned weights of the classes, in full or in half (for two classes, a tuned threshold);
-    or plain predictions. A simple rule is passed over only where another is better by more than its standard error.
-    For a metric of the confusion matrix, such as macro-F1, the costs are those at which the expected metric is largest.
+    plug-in rule); the same with probabilities whose biases of the classes are fitted again; with tuned weights of the
+    classes, in full or in half (for two classes, a tuned threshold); or plain predictions. A simple rule is passed over
+    only where another is clearly better. For a metric of the confusion matrix, such as macro-F1, the costs are those at which the expected metric is largest.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Decider(HeadEstimator):
         What the decisions cost or score, out-of-fold, compared with softmax and with the plain predictions of the head,
         with paired 95 % intervals and p-values. Print it. None after :meth:`from_fitted`.
     rule_ : str
-        What decides: "lowest expected cost", "half tuned", "tuned" or "plain predictions".
+        What decides: "lowest expected cost", "recalibrated", "half tuned", "tuned" or "plain predictions".
     chosen_ : str
         What the head predicts with, and what decides.
     head_ : classifier

@@ -1,0 +1,2 @@
+def write(outcomes, out):
+    return ""
