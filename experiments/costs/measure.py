@@ -112,7 +112,7 @@ def _outcomes(task: Task, scores: Scores, logits: NDArray[np.float64], labels: N
     scaled = SoftmaxClassifier(classes=classes).fit(logits, labels)
     heads: dict[str, Any] = {"softmax": scaled}
     if task.draw < AUTO_DRAWS:
-        auto = AutoHead(classes=classes, n_jobs=1, progress=False).fit(logits, labels)
+        auto = AutoHead(classes=classes, budget="fast", n_jobs=1, progress=False).fit(logits, labels)
         if auto.held_out_proba_ is not None:
             heads["AutoHead"] = auto
     found = []

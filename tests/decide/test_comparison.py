@@ -25,21 +25,21 @@ def test_intervals_cover_the_true_difference(objective):
     large = judged_samples(400_000, rng)
     truth = large.value(objective, noisy(large.codes, 0.2, rng)) - large.value(objective, noisy(large.codes, 0.25, rng))
     covered = 0
-    for _ in range(60):
+    for _ in range(30):
         judged = judged_samples(300, rng)
         low, high = interval(objective, judged, noisy(judged.codes, 0.25, rng), noisy(judged.codes, 0.2, rng))
         covered += low <= truth <= high
-    assert covered >= 52
+    assert covered >= 25
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: one.name)
 def test_p_values_of_equally_good_decisions_are_rarely_small(objective):
     rng = np.random.default_rng(1)
     small = 0
-    for _ in range(60):
+    for _ in range(30):
         judged = judged_samples(120, rng)
         small += better_p_value(objective, judged, noisy(judged.codes, 0.2, rng), noisy(judged.codes, 0.2, rng)) < 0.1
-    assert small <= 13
+    assert small <= 7
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: one.name)

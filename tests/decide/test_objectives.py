@@ -76,7 +76,7 @@ def test_a_metric_that_fails_is_named_with_its_error():
     def broken(confusion):
         return confusion["recall"]
 
-    with pytest.raises(ValueError, match="metric broken failed on a confusion matrix of shape .* with IndexError"):
+    with pytest.raises(ValueError, match=r"metric broken failed on a confusion matrix of shape .* with IndexError"):
         metric_objective(broken).value(CONFUSION)
 
 

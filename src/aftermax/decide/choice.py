@@ -48,9 +48,8 @@ def candidate_rules(objective: Objective, probabilities: NDArray[np.float64], ju
     present = np.bincount(judged.codes, minlength=n_classes) > 0
     plug_in = plug_in_rule(objective, probabilities, present)
     biases = class_biases(probabilities, judged.codes, judged.weights)
-    recalibrated = plug_in_rule(
-        objective, softmax(np.log(np.maximum(probabilities, MIN_PROBABILITY)) + biases), present
-    )
+    corrected = softmax(np.log(np.maximum(probabilities, MIN_PROBABILITY)) + biases)
+    recalibrated = plug_in_rule(objective, corrected, present)
     rules: dict[str, Rule] = {
         PLAIN: None,
         PLUG_IN: plug_in,

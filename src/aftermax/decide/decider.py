@@ -43,7 +43,9 @@ class Decider(HeadEstimator):
     The rule is chosen out-of-fold, on labelled samples: the lowest expected cost by the head's probabilities (the
     plug-in rule); the same with probabilities whose biases of the classes are fitted again; with tuned weights of the
     classes, in full or in half (for two classes, a tuned threshold); or plain predictions. A simple rule is passed over
-    only where another is clearly better. For a metric of the confusion matrix, such as macro-F1, the costs are those at which the expected metric is largest.
+    only where another is clearly better.
+
+    For a metric of the confusion matrix, such as macro-F1, the costs are those at which the expected metric is largest.
 
     Parameters
     ----------
