@@ -12,7 +12,7 @@ from aftermax._utils.comparison import LEVEL, summed
 from aftermax._utils.paired_tests import sign_flip_p_value
 from aftermax.decide.objectives import Confusion, Objective, confusion_matrix
 
-DRAWS = 2_000  # of the bootstrap, and of the permutation test
+DRAWS = 1_000  # of the bootstrap, and of the permutation test
 FEW_GROUPS = 30
 
 
