@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,17 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._utils.folds import Split
+from aftermax._utils.softmax import MIN_PROBABILITY, softmax
 from aftermax._wrapped.decision import lowest_expected_cost
 from aftermax.decide.comparison import Judged, standard_error
 from aftermax.decide.objectives import Objective
-from aftermax.decide.rules import MOST_PROBABILITIES, MOST_TUNED, Rule, plug_in_rule, tuned_weights, weighted_rule
+from aftermax.decide.rules import (
+    MOST_PROBABILITIES,
+    MOST_TUNED,
+    Rule,
+    class_biases,
+    plug_in_rule,
+    tuned_weights,
+    weighted_rule,
+)
 
-PLAIN, PLUG_IN, TUNED = "plain predictions", "lowest expected cost", "tuned"
+PLAIN, PLUG_IN, RECALIBRATED, TUNED = "plain predictions", "lowest expected cost", "recalibrated", "tuned"
 PARTS = {"half tuned": 0.5, TUNED: 1.0}
-RULES = (PLAIN, PLUG_IN, *PARTS)
-# From the first to the last: a rule is passed over only if a later one is better by more than its standard error.
-ORDER_OF_COSTS = (PLUG_IN, *PARTS, PLAIN)
-ORDER_OF_METRICS = (PLAIN, PLUG_IN, *PARTS)
+RULES = (PLAIN, PLUG_IN, RECALIBRATED, *PARTS)
+# From the first to the last: a rule is passed over only if another one is better by so many standard errors.
+ORDER_OF_COSTS, ERRORS_OF_COSTS = (PLUG_IN, RECALIBRATED, *PARTS, PLAIN), 0.5
+ORDER_OF_METRICS, ERRORS_OF_METRICS = RULES, 1.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,14 @@ def candidate_rules(objective: Objective, probabilities: NDArray[np.float64], ju
     n_classes = judged.n_classes
     present = np.bincount(judged.codes, minlength=n_classes) > 0
     plug_in = plug_in_rule(objective, probabilities, present)
-    rules: dict[str, Rule] = {PLAIN: None, PLUG_IN: plug_in}
+    biases = class_biases(probabilities, judged.codes, judged.weights)
+    corrected = softmax(np.log(np.maximum(probabilities, MIN_PROBABILITY)) + biases)
+    recalibrated = plug_in_rule(objective, corrected, present)
+    rules: dict[str, Rule] = {
+        PLAIN: None,
+        PLUG_IN: plug_in,
+        RECALIBRATED: weighted_rule(recalibrated, biases, 1.0),
+    }
     if n_classes <= MOST_TUNED:
         some = slice(0, MOST_PROBABILITIES // n_classes)  # the first: their order is that of their keys
         logs = tuned_weights(objective, probabilities[some], judged.codes[some], judged.weights[some], plug_in)
@@ -72,11 +89,18 @@ def choose_rule(
 
 
 def simplest_of_the_best(objective: Objective, judged: Judged, decisions: dict[str, NDArray[np.int64]]) -> str:
-    """The first rule that is not worse than the best one by more than a standard error (Breiman et al., 1984)."""
-    order = [name for name in (ORDER_OF_METRICS if objective.costs is None else ORDER_OF_COSTS) if name in decisions]
-    best = max(order, key=lambda name: judged.value(objective, decisions[name]))
-    for name in order:
+    """The first rule that is not clearly worse than the best one.
+
+    This is the one-standard-error rule (Breiman et al., 1984), with half an error for costs. To the error comes what
+    one more sample of each class could cost: a rule that gives up a class with three samples may look good by luck.
+    """
+    metric = objective.costs is None
+    order, errors = (ORDER_OF_METRICS, ERRORS_OF_METRICS) if metric else (ORDER_OF_COSTS, ERRORS_OF_COSTS)
+    known = [name for name in order if name in decisions]
+    best = max(known, key=lambda name: judged.value(objective, decisions[name]))
+    unseen = judged.one_of_each(objective, decisions[best])
+    for name in known:
         behind, error = standard_error(objective, judged, decisions[name], decisions[best])
-        if behind <= error:
+        if behind <= errors * math.hypot(error, unseen):
             return name
     return best

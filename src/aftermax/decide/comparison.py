@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from aftermax._utils.comparison import LEVEL, summed
 from aftermax._utils.paired_tests import sign_flip_p_value
-from aftermax.decide.objectives import Objective, confusion_matrix
+from aftermax.decide.objectives import Confusion, Objective, confusion_matrix
 
-DRAWS = 2_000  # of the bootstrap, and of the permutation test
+DRAWS = 1_000  # of the bootstrap, and of the permutation test
 FEW_GROUPS = 30
 
 
@@ -32,7 +32,15 @@ class Judged:
 
     def value(self, objective: Objective, decisions: NDArray[np.int64]) -> float:
         """The objective of these decisions."""
-        return objective.value(confusion_matrix(self.codes, decisions, self.weights, self.n_classes))
+        return objective.value(self.confusion(decisions))
+
+    def confusion(self, decisions: NDArray[np.int64]) -> Confusion:
+        """The confusion matrix of these decisions."""
+        return confusion_matrix(self.codes, decisions, self.weights, self.n_classes)
+
+    def one_of_each(self, objective: Objective, decisions: NDArray[np.int64]) -> float:
+        """How far one more sample of each class could move the objective, as a standard deviation."""
+        return float(np.linalg.norm(np.ptp(objective.slope(self.confusion(decisions)), axis=1)))
 
 
 def standard_error(
@@ -51,7 +59,7 @@ def standard_error(
 
 
 def _influences(objective: Objective, judged: Judged, decisions: NDArray[np.int64]) -> NDArray[np.float64]:
-    slope = objective.slope(confusion_matrix(judged.codes, decisions, judged.weights, judged.n_classes))
+    slope = objective.slope(judged.confusion(decisions))
     return np.asarray(judged.weights * slope[judged.codes, decisions])
 
 

@@ -43,8 +43,10 @@ class Decider(HeadEstimator):
     it is, so its largest value may be at another class.
 
     The rule is chosen out-of-fold, on labelled samples: the lowest expected cost by the head's probabilities (the
-    plug-in rule); the same with tuned weights of the classes, in full or in half (for two classes, a tuned threshold);
-    or plain predictions. A simple rule is passed over only where another is better by more than its standard error.
+    plug-in rule); the same with probabilities whose biases of the classes are fitted again; with tuned weights of the
+    classes, in full or in half (for two classes, a tuned threshold); or plain predictions. A simple rule is passed over
+    only where another is clearly better.
+
     For a metric of the confusion matrix, such as macro-F1, the costs are those at which the expected metric is largest.
 
     With ``max_error``, alone or beside costs or a metric, the head decides only what it is certain enough of:
@@ -85,7 +87,7 @@ class Decider(HeadEstimator):
         What is promised with ``max_error``: the threshold on the probability of the decision, the share of the samples
         that the head decides alone, their error out-of-fold and its upper bound. Print it.
     rule_ : str
-        What decides: "lowest expected cost", "half tuned", "tuned" or "plain predictions".
+        What decides: "lowest expected cost", "recalibrated", "half tuned", "tuned" or "plain predictions".
     chosen_ : str
         What the head predicts with, and what decides.
     head_ : classifier

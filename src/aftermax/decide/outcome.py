@@ -36,7 +36,8 @@ class Outcome:
     improvement_over_plain, improvement_over_plain_interval, p_value_over_plain
         The same, compared with the plain predictions of the head.
     rule : str
-        What decides: "lowest expected cost", "tuned" or "half tuned" (by class weights), or "plain predictions".
+        What decides: "lowest expected cost", "recalibrated" (the same, with fitted biases of the classes), "tuned" or
+        "half tuned" (the same, with tuned weights of the classes), or "plain predictions".
     candidates : dict
         The out-of-fold cost or metric of each rule.
     rows : int

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._utils.softmax import MIN_PROBABILITY, log_losses, softmax
 from aftermax._wrapped.decision import lowest_expected_cost
 from aftermax.decide.objectives import Confusion, Objective, confusion_matrix
 
@@ -78,6 +79,30 @@ def standard_costs(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     above = costs - costs.min(axis=1, keepdims=True)
     largest = float(above.max())
     return np.asarray(above / largest if largest > 0 else above)
+
+
+# ---- recalibrated rules ----------------------------------------------------------------------------------------------
+
+
+def class_biases(
+    probabilities: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Biases b of the classes that lower the log loss: probabilities are proportional to p exp(b).
+
+    They are shrunk towards 0 by a normal prior with variance 1, so that a class without samples keeps about its chance.
+    The log loss tells more of probabilities that are off than the few decisions that costs depend on.
+    """
+    from scipy.optimize import minimize
+
+    logs, n_classes = np.log(np.maximum(probabilities, MIN_PROBABILITY)), probabilities.shape[1]
+    counts = np.bincount(codes, weights, minlength=n_classes)
+
+    def loss_and_slope(biases: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        scores = logs + biases
+        loss = float(weights @ log_losses(scores, codes)) + float(biases @ biases) / 2
+        return loss, np.asarray(weights @ softmax(scores) - counts + biases)
+
+    return np.asarray(minimize(loss_and_slope, np.zeros(n_classes), jac=True, method="L-BFGS-B").x)
 
 
 # ---- tuned rules -----------------------------------------------------------------------------------------------------
