@@ -147,11 +147,12 @@ class RiskCoverageDisplay(Display):
         axes = self._use_axes(ax, 6.2, 4.0)
         shares = np.asarray(self.curve.shares)
         some = shares >= FEWEST
-        for errors, name, style in (
-            (self.curve.before, "softmax", {"color": GREY, "linestyle": "--"}),
-            (self.curve.after, "head", {"color": ACCENT}),
+        for errors, name, color, line in (
+            (self.curve.before, "softmax", GREY, "--"),
+            (self.curve.after, "head", ACCENT, "-"),
         ):
-            axes.plot(100 * shares[some], 100 * np.asarray(errors)[some], linewidth=1.6, label=name, **style)
+            drawn = 100 * np.asarray(errors)[some]
+            axes.plot(100 * shares[some], drawn, color=color, linestyle=line, linewidth=1.6, label=name)
         if self.max_error is not None:
             label = f"acceptable: {100 * self.max_error:g} %"
             axes.axhline(100 * self.max_error, color=RULE, linestyle=":", linewidth=1.6, label=label, zorder=1)
