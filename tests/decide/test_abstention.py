@@ -43,17 +43,16 @@ def test_max_error_alone_changes_no_prediction(fitted, scores):
     assert (fitted.outcome_, fitted.rule_) == (None, "plain predictions")
 
 
-def test_beside_costs_the_probability_of_the_decision_is_what_counts():
-    logits, labels = make_samples(n_samples=1_500)
-    costs = 1.0 - np.eye(5)
-    costs[2] *= 10
-    both = Decider(SOFTMAX, costs=costs, max_error=0.2).fit(logits, labels)
-    decided, certain = both.predict(logits), both.is_certain(logits)
+def test_beside_costs_the_probability_of_the_decision_is_what_counts(scores):
+    costs = 1.0 - np.eye(10)
+    costs[3] *= 10
+    both = Decider(SOFTMAX, costs=costs, max_error=0.1).fit(scores.val_logits, scores.val_labels)
+    probabilities, decided = both.predict_proba(scores.test_logits), both.predict(scores.test_logits)
     assert both.outcome_ is not None
     assert both.abstention_.keeps_any
-    certainty = both.predict_proba(logits)[np.arange(len(logits)), decided]
-    np.testing.assert_array_equal(certain, certainty >= both.abstention_.threshold)
-    assert (decided != both.predict_proba(logits).argmax(axis=1)).any()
+    certainty = probabilities[np.arange(len(decided)), decided]
+    np.testing.assert_array_equal(both.is_certain(scores.test_logits), certainty >= both.abstention_.threshold)
+    assert (decided != probabilities.argmax(axis=1)).any()
 
 
 def test_a_classifier_of_scikit_learn_can_be_decided_on(scores):
@@ -136,13 +135,12 @@ def test_nothing_certain_is_saved_too(scores, tmp_path):
     assert str(load(tmp_path / "head.npz").abstention_) == str(head.abstention_)
 
 
-def test_a_file_whose_threshold_is_not_the_promised_one_is_refused(fitted, tmp_path):
+def test_a_head_whose_threshold_is_not_the_promised_one_is_refused(fitted, tmp_path):
     other = clone(fitted)
     other.__dict__.update(fitted.__dict__)
     other.abstention_ = replace(fitted.abstention_, threshold=0.1)
-    save(other, tmp_path / "head.npz")
     with pytest.raises(ValueError, match="threshold"):
-        load(tmp_path / "head.npz")
+        save(other, tmp_path / "head.npz")
 
 
 def test_an_audit_says_what_is_decided_alone_and_how_the_head_does(scores):

@@ -4,14 +4,16 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from aftermax import Decider, SoftmaxClassifier, audit
+from aftermax.data import load_vmnist
 from aftermax.report import html_report
 from helpers.samples import make_samples
 
 
 @pytest.fixture(scope="module")
 def decided():
-    logits, labels = make_samples(n_samples=1_200)
-    return audit(logits, labels, Decider(SoftmaxClassifier(), max_error=0.2)), logits, labels
+    scores = load_vmnist(trained_on=500)
+    logits, labels = scores.val_logits[:1_200], scores.val_labels[:1_200]
+    return audit(logits, labels, Decider(SoftmaxClassifier(), max_error=0.1)), logits, labels
 
 
 def test_the_promise_is_in_the_page_with_its_method(decided):
