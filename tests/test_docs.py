@@ -53,6 +53,7 @@ TABLES = [
     "results/zeroshot/told_less.md",
     "results/zeroshot/verdict.md",
     "results/layers/verdict.md",
+    "results/costs/verdict.md",
     "results/recipes/table.md",
     "results/shift/summary.md",
     "results/shift/table.md",

@@ -53,6 +53,7 @@ def test_the_label_of_an_onnx_model_is_the_decision(decider, precision):
     assert found.largest_difference < 1e-5
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras itself
 def test_keras_decides_as_in_python(decider):
     keras_bridge = pytest.importorskip("aftermax.bridges.keras")
     import keras
