@@ -19,7 +19,7 @@ def decided():
 def test_the_promise_is_in_the_page_with_its_method(decided):
     page = html_report(*decided)
     share = f"{100 * decided[0].abstention.share:.1f}"
-    assert f"Decides alone: {share}" in page
+    assert f"{share} %</span> of the samples, of which at most" in page
     assert "largest acceptable error" in page
     assert "fixed-sequence testing" in page
 
