@@ -492,11 +492,15 @@ def abstention(
 
     Decider(max_error=...) on SoftmaxClassifier and AutoHead, in simulated worlds whose truth is known.
     """
+    from aftermax._utils.files import write_text
     from experiments.abstention import report
     from experiments.abstention.measure import AbstentionExperiment, tasks
+    from experiments.abstention.procedures import QUICK_RUNS, RUNS, compare
 
     folder = _folder(out, "abstention", quick)
     outcomes = AbstentionExperiment().run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
+    if again or not (folder / "procedures.md").exists():
+        write_text(folder / "procedures.md", compare(QUICK_RUNS if quick else RUNS))
     print(report.write(outcomes, folder))
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
 

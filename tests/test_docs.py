@@ -54,6 +54,8 @@ TABLES = [
     "results/zeroshot/verdict.md",
     "results/layers/verdict.md",
     "results/costs/verdict.md",
+    "results/abstention/verdict.md",
+    "results/abstention/summary.md",
     "results/recipes/table.md",
     "results/shift/summary.md",
     "results/shift/table.md",

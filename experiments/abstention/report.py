@@ -29,7 +29,10 @@ def write(outcomes: Sequence[Outcome], out: Path) -> str:
     for name, text in tables.items():
         write_text(out / f"{name}.md", text)
     save(figure(outcomes), out / "abstention")
-    write_text(out / "report.md", TEMPLATE.read_text().format(run=provenance.sentence(out), **tables))
+    procedures = (out / "procedures.md").read_text()
+    write_text(
+        out / "report.md", TEMPLATE.read_text().format(run=provenance.sentence(out), procedures=procedures, **tables)
+    )
     return "\n".join(tables.values())
 
 
