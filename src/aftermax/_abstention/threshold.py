@@ -7,7 +7,7 @@ only if the test passes at the first threshold whose true error is too large, an
 this, the true error may cross the limit once as certainty falls, in any way otherwise; its test then has a binomial
 count of errors, given how many samples are above the crossing.
 
-The first test is where a few errors are still allowed for, so that one error among the most certain does not end it.
+The first test is where some errors are allowed for, so that a wrong label among the most certain does not end it.
 
 References
 ----------
@@ -35,8 +35,8 @@ from aftermax._abstention.record import Abstention
 from aftermax._utils.validation import check_number
 
 CONFIDENCE = 0.95
-# The first test allows for as many errors as it can within this share of the samples, up to so many.
-FIRST_SHARE, FIRST_ERRORS = 0.5, 3
+# The first test allows for as many errors as it can: up to three within half of the samples, more within an eighth.
+FEW_ERRORS, SHARE_FOR_FEW, SHARE_FOR_MORE = 3, 1 / 2, 1 / 8
 MOST_TESTS = 400  # of samples with groups or weights, each of which takes a while
 ROUNDING = 1e-6  # of certainty, in single precision and with the exponentials of another library
 
@@ -175,9 +175,12 @@ def _most_kept(judged: Judged, max_error: float, confidence: float) -> int:
 
 def _first_test(judged: Judged, units: float, max_error: float, confidence: float) -> int:
     """How many samples, or groups, are kept at the first test."""
-    allowed = range(FIRST_ERRORS + 1)
-    sizes = [fewest_samples(max_error, confidence, errors, grouped=not judged.plain) for errors in allowed]
-    return max([sizes[0], *(size for size in sizes if size <= FIRST_SHARE * units)])
+    first, errors = fewest_samples(max_error, confidence), 1
+    while True:
+        size = fewest_samples(max_error, confidence, errors, grouped=not judged.plain)
+        if size > units * (SHARE_FOR_FEW if errors <= FEW_ERRORS else SHARE_FOR_MORE):
+            return first
+        first, errors = size, errors + 1
 
 
 def _units(judged: Judged) -> NDArray[np.float64]:
