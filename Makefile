@@ -13,7 +13,7 @@ SCORES ?=
 TEXT ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust zeroshot prompts few-labels layers docs clean
+.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs zeroshot prompts few-labels layers docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -64,7 +64,7 @@ shift: .venv/dev.installed
 money: .venv/dev.installed
 	$(BIN)/python -m experiments money $(MNIST) $(if $(SCORES),--scores "$(SCORES)") $(if $(TEXT),--text "$(TEXT)")
 
-vendor characters trust: .venv/dev.installed
+vendor characters trust abstention: .venv/dev.installed
 	$(BIN)/python -m experiments $@
 
 zeroshot prompts: .venv/dev.installed
@@ -72,6 +72,9 @@ zeroshot prompts: .venv/dev.installed
 
 few-labels: .venv/dev.installed
 	$(BIN)/python -m experiments few-labels $(MNIST) $(if $(SCORES),--scores "$(SCORES)")
+
+costs: .venv/dev.installed
+	$(BIN)/python -m experiments costs $(if $(SCORES),--scores "$(SCORES)")
 
 docs: .venv/dev.installed
 	$(BIN)/mkdocs build --strict --quiet

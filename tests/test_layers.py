@@ -13,11 +13,12 @@ from helpers.samples import ROOT
 LAYERS = [
     {"_utils"},
     {"answers"},
-    {"_heads", "unlabelled"},
+    {"_heads", "unlabelled", "_abstention"},
     {"sph", "_residual"},
     {"_many"},
     {"_wrapped"},
     {"auto"},
+    {"decide"},
     {"_audit", "_check", "posthoc", "storage"},
     {"bridges", "_scorefiles", "plots"},
     {"report"},

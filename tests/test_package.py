@@ -12,6 +12,7 @@ NAMES = [
     "Audit",
     "AutoHead",
     "Check",
+    "Decider",
     "PostHocClassifier",
     "ResponseArray",
     "SPHClassifier",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from aftermax.auto.fit import fit
     from aftermax.auto.head import AutoHead
     from aftermax.auto.softmax import SoftmaxClassifier
+    from aftermax.decide.decider import Decider
     from aftermax.posthoc.classifier import PostHocClassifier
     from aftermax.sph.classifier import SPHClassifier
     from aftermax.sph.classifier_cv import SPHClassifierCV
@@ -26,6 +27,7 @@ __all__ = [
     "Audit",
     "AutoHead",
     "Check",
+    "Decider",
     "PostHocClassifier",
     "ResponseArray",
     "SPHClassifier",
@@ -50,6 +52,7 @@ _HOMES = {
     "Audit": "aftermax._audit.result",
     "AutoHead": "aftermax.auto.head",
     "Check": "aftermax._check.result",
+    "Decider": "aftermax.decide.decider",
     "PostHocClassifier": "aftermax.posthoc.classifier",
     "ResponseArray": "aftermax.sph.response_array",
     "SPHClassifier": "aftermax.sph.classifier",

@@ -13,10 +13,12 @@ from aftermax._many.samples import ManySamples
 from aftermax._residual.fitting import fit_corrections
 from aftermax._residual.head import compact
 from aftermax._utils.untrusted import Arrays
+from aftermax._wrapped.decision import DecisionHead
 from aftermax.auto.kinds import FITTED_HEADS
 from aftermax.sph.classifier import SPHClassifier
 from helpers.correction_samples import samples_of
 
+COSTS = (1.0 - np.eye(4)) * np.array([[1.0], [9.0], [1.0], [3.0]])
 N_SAMPLES, N_FEATURES = 2_500, 6  # more than one chunk
 
 
@@ -32,6 +34,7 @@ def heads(samples):
         "softmax": SoftmaxHead(1.7),
         "sph": SPHClassifier(certainty=0.95, veto_distance=3.0).fit(few.logits, few.codes).fitted_head_,
         "combination": compact(fit_corrections(few, 0)["combination"]),
+        "decision": DecisionHead(compact(fit_corrections(few, 0)["biases"]), COSTS, threshold=0.9),
         "class means": fit_many(ManySamples.of(few, np.arange(300))).heads["class means and discriminants"],
     }
 
@@ -50,7 +53,11 @@ def test_predictions_are_columns_and_the_largest_probability_is_at_them(head, sa
     predictions, probabilities = head.predict(samples.inputs), head.predict_proba(samples.inputs)
     assert predictions.shape == (N_SAMPLES,)
     assert predictions.dtype == np.int64
-    np.testing.assert_array_equal(probabilities.argmax(axis=1), predictions)
+    if head.kind == "decision":  # by costs: the most probable class is another one for some samples
+        np.testing.assert_array_equal((probabilities @ COSTS).argmin(axis=1), predictions)
+        assert (probabilities.argmax(axis=1) != predictions).any()
+    else:
+        np.testing.assert_array_equal(probabilities.argmax(axis=1), predictions)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
 
 
@@ -77,6 +84,8 @@ def test_state_goes_out_and_in_and_is_what_a_file_can_hold(head, samples):
         assert name != "classes"
         assert 1 <= array.ndim <= 3
     taken = Arrays(arrays)
+    if head.kind == "decision":
+        assert values["threshold"] == 0.9
     again = type(head).from_state(values, taken, InputShape(np.arange(samples.logits.shape[1]), N_FEATURES))
     taken.all_taken()
     np.testing.assert_array_equal(again.predict_proba(samples.inputs), head.predict_proba(samples.inputs))

@@ -7,15 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from aftermax._abstention.curve import RiskCoverage
+from aftermax._abstention.record import Abstention
 from aftermax._audit import tables, verdict
 from aftermax._audit.counts import MAX_CLASSES, ClassCounts, PairCounts
 from aftermax.auto.candidates import Candidates
+from aftermax.decide.outcome import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from aftermax.plots import AuditDisplay
+
+NOT_PLAIN = ("head", "risk_coverage")
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,6 +78,15 @@ class Audit:
         All candidates of an :class:`~aftermax.AutoHead`.
     head : classifier
         The head, fitted on all samples and ready to predict.
+    outcome : Outcome or None
+        Of a :class:`~aftermax.Decider`: what its decisions cost, or score in the metric asked for, before and after,
+        out-of-fold. The verdict is about that, and all other figures are about errors.
+    abstention : Abstention or None
+        Of a :class:`~aftermax.Decider` with ``max_error``: the share of the samples that it decides alone, and what is
+        promised of their error.
+    risk_coverage : RiskCoverage or None
+        The error of the most certain samples, out-of-fold, for every share of them, by softmax and by the head; see
+        :class:`~aftermax.plots.RiskCoverageDisplay`. None for a head without out-of-fold probabilities.
     """
 
     rows: int
@@ -98,6 +112,9 @@ class Audit:
     warnings: tuple[str, ...]
     candidates: Candidates | None = field(compare=False)
     head: Any = field(compare=False)
+    outcome: Outcome | None = None
+    abstention: Abstention | None = None
+    risk_coverage: RiskCoverage | None = field(default=None, compare=False)
 
     @property
     def verdict(self) -> str:
@@ -120,10 +137,14 @@ class Audit:
         return tables.as_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything except the head as plain numbers and strings, as for JSON; None instead of nan and infinity."""
-        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "head"}
+        """Everything except the head and its curve as plain values, as for JSON; None instead of nan and infinity."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in NOT_PLAIN}
         if self.candidates is not None:
             values["candidates"] = self.candidates.to_dict()
+        if self.outcome is not None:
+            values["outcome"] = self.outcome.to_dict()
+        if self.abstention is not None:
+            values["abstention"] = {"sentence": self.abstention.sentence} | self.abstention.to_state()
         return {"verdict": self.verdict} | {name: _plain(value) for name, value in values.items()}
 
     def plot(self, *, max_classes: int = MAX_CLASSES, ax: Sequence[Axes] | NDArray[Any] | None = None) -> AuditDisplay:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from aftermax._abstention.curve import RiskCoverage, error_by_share
 from aftermax._audit.counts import count_by_class, largest_drops, largest_rises
 from aftermax._audit.out_of_fold import Predicted, Samples, out_of_fold
 from aftermax._audit.result import Audit
@@ -27,14 +28,18 @@ from aftermax._utils.misaligned_columns import warn_if_misaligned
 from aftermax._utils.one_logit import is_one_logit, one_column
 from aftermax._utils.paired_tests import samples_range, wins_and_losses
 from aftermax._utils.random import generator
+from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.splits import check_cv_parameter
 from aftermax._utils.text import listed
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready, kept_if_many
+from aftermax._wrapped.decision import decided_probability
 from aftermax.auto.head import AutoHead
+from aftermax.decide.decider import Decider
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
 MAX_DROPS, MAX_RISES = 10, 5  # pairs of classes in the result
+CROSS_FITTED = (AutoHead, SPHClassifierCV, Decider)  # they hold out samples, and warn, themselves
 
 
 class _Arguments(NamedTuple):
@@ -138,6 +143,8 @@ def _audit(
 ) -> Audit:
     check_cv_parameter(given.cv)
     head = AutoHead(random_state=given.random_state) if head is None else _checked_head(head, given.features)
+    if isinstance(head, Decider) and head.head is None:
+        head = clone(head).set_params(head=AutoHead(random_state=head.random_state, n_jobs=head.n_jobs))
     head = _with_class_parameters(head, given)
     with _never_ignored():
         _warn_if_fitted(head)
@@ -152,7 +159,7 @@ def _audit(
             warn_if_unpredicted(by_softmax, codes, names)
     samples, weights = _samples(logits, checked, codes, names, given, head)
     before_fit = len(caught)
-    ours = isinstance(head, AutoHead | SPHClassifierCV)
+    ours = isinstance(head, CROSS_FITTED)
     with _never_ignored() if ours else nullcontext():
         found = out_of_fold(head, samples, 5 if given.cv is None else given.cv, generator(given.random_state))
     during_fit = slice(before_fit, len(caught))
@@ -185,12 +192,13 @@ def _samples(
     groups = as_groups(given.groups, n_samples)
     if groups is not None:
         metadata["groups"] = groups
-    with warnings.catch_warnings():  # AutoHead and SPHClassifierCV warn of copies themselves
-        if isinstance(head, AutoHead | SPHClassifierCV):
+    with warnings.catch_warnings():
+        if isinstance(head, CROSS_FITTED):
             warnings.simplefilter("ignore")
         together = joined_groups(groups, checked, codes, features)
-    weights = weights * weights_by_prior(getattr(head, "class_prior", given.class_prior), codes, names, weights)
-    weights = weights * weights_by_class(getattr(head, "class_weight", given.class_weight), codes, names, weights)
+    weighted = _inner(head)
+    weights = weights * weights_by_prior(getattr(weighted, "class_prior", given.class_prior), codes, names, weights)
+    weights = weights * weights_by_class(getattr(weighted, "class_weight", given.class_weight), codes, names, weights)
     as_given = one_column(checked) if is_one_logit(logits) else checked
     table = logits if hasattr(logits, "columns") else as_given
     return Samples(table, checked, codes, names, metadata, together), weights
@@ -226,12 +234,17 @@ def _checked_head(head: Any, features: ArrayLike | None) -> Any:
 
 def _with_class_parameters(head: Any, given: _Arguments) -> Any:
     """The head with ``class_weight`` and ``class_prior``, if it has such parameters and they were passed."""
-    known = head.get_params(deep=False)
+    known, prefix = _inner(head).get_params(deep=False), "head__" if isinstance(head, Decider) else ""
     passed = {"class_weight": given.class_weight, "class_prior": given.class_prior}
-    wanted = {name: value for name, value in passed.items() if value is not None and name in known}
-    if isinstance(head, AutoHead | SPHClassifierCV) and not isinstance(given.cv, Integral | None):
+    wanted = {f"{prefix}{name}": value for name, value in passed.items() if value is not None and name in known}
+    if isinstance(head, CROSS_FITTED) and not isinstance(given.cv, Integral | None):
         wanted["cv"] = given.cv  # splits are meant for the proof, which is theirs
     return clone(head).set_params(**wanted) if wanted else head
+
+
+def _inner(head: Any) -> Any:
+    """The head that a Decider decides on; any other head itself."""
+    return head.head if isinstance(head, Decider) else head
 
 
 def _warn_if_fitted(head: Any) -> None:
@@ -260,6 +273,7 @@ def _agreed_classes(classes: ArrayLike | None, head: Any) -> ArrayLike | None:
 
 def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], messages: tuple[str, ...]) -> Audit:
     head, mask = found.head, found.mask & (weights > 0)  # without weight, a sample is no evidence
+    told_by = _told_by(head)
     codes, names, predicted = samples.codes[mask], samples.names, found.codes[mask]
     softmax, weights = predicted_columns(samples.logits)[mask], weights[mask]
     groups = None if samples.groups is None else np.unique(samples.groups[mask], return_inverse=True)[1]
@@ -273,25 +287,46 @@ def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], me
         groups=None if groups is None else len(comparison.drops),
         error_before=float(np.average(~before, weights=weights)),
         error_after=float(np.average(~after, weights=weights)),
-        gain=float(getattr(head, "gain_", comparison.gain)),
-        gain_interval=getattr(head, "gain_interval_", interval),
-        gain_prediction_interval=getattr(head, "gain_prediction_interval_", prediction_interval),
+        gain=float(getattr(told_by, "gain_", comparison.gain)),
+        gain_interval=getattr(told_by, "gain_interval_", interval),
+        gain_prediction_interval=getattr(told_by, "gain_prediction_interval_", prediction_interval),
         wins=wins,
         losses=losses,
-        p_value=float(getattr(head, "p_value_", comparison.p_value)),
-        proven=getattr(head, "proven_", None),
-        chosen=_chosen(head),
-        trust=getattr(head, "trust_", None),
+        p_value=float(getattr(told_by, "p_value_", comparison.p_value)),
+        proven=getattr(told_by, "proven_", None),
+        chosen=_chosen(told_by),
+        trust=getattr(told_by, "trust_", None),
         class_shares=tuple((np.bincount(codes, weights, minlength=len(names)) / weights.sum()).tolist()),
         by_class=count_by_class(before, after, codes, names),
         pairs=largest_drops(softmax, predicted, codes, names, MAX_DROPS),
         tangled=largest_rises(softmax, predicted, codes, names, MAX_RISES),
         weighted=bool(np.ptp(weights) > 0),
-        rows_needed=_samples_needed(head, comparison, len(codes), groups is None and np.ptp(weights) == 0),
+        rows_needed=_samples_needed(told_by, comparison, len(codes), groups is None and np.ptp(weights) == 0),
         warnings=messages,
-        candidates=getattr(head, "candidates_", None),
+        candidates=getattr(told_by, "candidates_", None),
         head=head,
+        outcome=getattr(head, "outcome_", None),
+        abstention=getattr(head, "abstention_", None),
+        risk_coverage=_risk_coverage(found, samples, weights, mask),
     )
+
+
+def _risk_coverage(
+    found: Predicted, samples: Samples, weights: NDArray[np.float64], mask: NDArray[np.bool_]
+) -> RiskCoverage | None:
+    """The error of the most certain samples, out-of-fold; None for a head without out-of-fold probabilities."""
+    known = getattr(found.head, "held_out_proba_", None)
+    if known is None or not np.isfinite(known[mask]).all():
+        return None
+    codes, logits, decisions = samples.codes[mask], samples.logits[mask], found.codes[mask]
+    shares, before = error_by_share(softmax_certainty(logits), predicted_columns(logits) == codes, weights)
+    _, after = error_by_share(decided_probability(known[mask], decisions), decisions == codes, weights)
+    return RiskCoverage(shares, before, after)
+
+
+def _told_by(head: Any) -> Any:
+    """What tells the gain: the head itself or, of a Decider that changes no prediction, the head that it decides on."""
+    return head.head_ if isinstance(head, Decider) and head.outcome_ is None else head
 
 
 def _samples_needed(head: Any, comparison: Comparison, n_samples: int, independent: bool) -> tuple[int, int] | None:

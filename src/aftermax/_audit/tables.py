@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aftermax._audit.counts import most_changed
-from aftermax._audit.verdict import better_and_worse, class_mix, samples_to_be_sure
+from aftermax._audit.verdict import abstention, better_and_worse, class_mix, samples_to_be_sure
 from aftermax._utils.text import aligned, p_value, percent, signed
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def as_text(audit: Audit) -> str:
     """Return all that is printed of an audit."""
     warned = [f"Warning: {message}" for message in audit.warnings]
-    remarks = "\n".join(text for text in [*warned, better_and_worse(audit), class_mix(audit)] if text)
+    sentences = [*warned, abstention(audit), better_and_worse(audit), class_mix(audit)]
+    remarks = "\n".join(text for text in sentences if text)
     parts = [audit.verdict, remarks, _summary(audit), _class_table(audit)]
     if audit.pairs or audit.tangled:
         parts.append(_pair_table(audit))
@@ -32,13 +33,14 @@ def _summary(audit: Audit) -> str:
     lines = [
         ["samples, classes", f"{audit.rows:,}, {len(audit.classes):,}"],
         *([] if audit.groups is None else [["groups", f"{audit.groups:,}"]]),
+        *([] if audit.outcome is None else audit.outcome.lines),
         [f"{error} before, after", f"{percent(audit.error_before)}, {percent(audit.error_after)}"],
         ["fewer errors to expect", gain],
         ["range on as many new samples", f"{new_low} to {new_high}"],
         ["wins, losses", f"{audit.wins:,}, {audit.losses:,}"],
         ["test of fewer errors", f"p {p_value(audit.p_value)}"],
         ["chosen", _chosen(audit)],
-        ["labelled samples needed", samples_to_be_sure(audit)],
+        *([] if audit.outcome is not None else [["labelled samples needed", samples_to_be_sure(audit)]]),
     ]
     return aligned(lines[0], lines[1:], texts=2)
 

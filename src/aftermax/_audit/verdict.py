@@ -18,7 +18,9 @@ TRUSTED = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
 
 
 def verdict(audit: Audit) -> str:
-    """Say in one sentence whether the head is worth it."""
+    """Say in one sentence whether the head is worth it, in what was asked for."""
+    if audit.outcome is not None:
+        return audit.outcome.verdict
     if audit.errors[0] == 0:
         return _nothing_to_gain(audit)
     if audit.chosen == "softmax":
@@ -115,6 +117,14 @@ def _needed(audit: Audit) -> str:
     return f" To prove it, {text} labelled samples would be needed." if audit.rows_needed is not None else ""
 
 
+def abstention(audit: Audit) -> str:
+    """Say which share of the samples the head decides alone; empty if it decides all of them."""
+    if audit.abstention is None:
+        return ""
+    text = audit.abstention.sentence
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def better_and_worse(audit: Audit) -> str:
     """Say which classes have fewer errors and which have more, the largest changes first; empty if none changes."""
     order = sorted(audit.by_class, key=lambda one: -abs(one.net))
@@ -141,7 +151,7 @@ def class_mix(audit: Audit) -> str:
     order = sorted(zip(audit.class_shares, audit.classes, strict=True), key=lambda one: -one[0])
     named = ", ".join(f"{name} {percent(share)}" for share, name in order[:MAX_SHARES_NAMED])
     others = f", and {len(order) - MAX_SHARES_NAMED:,} others" if len(order) > MAX_SHARES_NAMED else ""
-    told = getattr(audit.head, "class_prior", None) is not None
+    told = getattr(getattr(audit.head, "head_", audit.head), "class_prior", None) is not None
     source = "class_prior says" if told else "the weights say" if audit.weighted else "here"
     text = f"This assumes that classes will be as frequent as {source}: {named}{others}."
     if not told:

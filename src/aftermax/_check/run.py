@@ -21,10 +21,15 @@ from aftermax._utils.labels import label_codes
 from aftermax._utils.large import predicted_columns
 from aftermax._utils.misaligned_columns import warn_if_misaligned
 from aftermax._utils.validation import as_features, as_logits, as_weights, kept_if_many
+from aftermax._wrapped.decision import DecisionHead
 
 WEIGHTS_HINT = (
     "The head was fitted with sample weights: if errors should count as they did there, pass those of these samples "
     "too (sample_weight in Python, --weights on the command line)."
+)
+COUNTS_ERRORS = (
+    "This head decides by costs or for a metric, and check counts errors: decisions that cost less may be wrong more "
+    "often. To see what decisions cost on these samples, call aftermax.audit with a Decider like this one."
 )
 
 
@@ -100,6 +105,8 @@ def _check(
 ) -> Check:
     _refuse_other_heads(head)
     values, predicted, hidden = _predicted(head, logits, features)
+    if labels is not None and head.fitted_head_.kind == DecisionHead.kind:
+        warnings.warn(COUNTS_ERRORS, UserWarning, stacklevel=2)
     weights, together = as_weights(sample_weight, len(values)), as_groups(groups, len(values))
     drift = None if head.reference_ is None else measure_drift(head.reference_, values, head.classes_, together)
     share = _fitted_on_share(head, values)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from aftermax._scorefiles import LabelledScores
     from aftermax.auto.head import AutoHead
     from aftermax.auto.softmax import SoftmaxClassifier
+    from aftermax.decide.decider import Decider
     from aftermax.sph.classifier_cv import SPHClassifierCV
 
 
@@ -69,6 +70,7 @@ def audit(
 
 def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tuple[Audit, LabelledScores]:
     """The audit of a score file, and the file's content."""
+    from aftermax._abstention.threshold import check_limits
     from aftermax._scorefiles import read_scores
 
     if head.head is not HeadName.auto and head.class_prior is not None:
@@ -80,6 +82,10 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     if file.feature_files and not with_features:
         reason = "--logits-only" if file.logits_only else f"--head {head.head.value}"
         raise ValueError(f"--features cannot be used with {reason}: leave one of the two out.")
+    if head.costs is not None and head.metric is not None:
+        raise ValueError("--costs and --metric cannot be used together: decide by one of the two.")
+    if head.max_error is not None:
+        check_limits(head.max_error)
     if file.positive is not None and file.classes is not None:
         raise ValueError("--positive and --classes cannot be used together: --positive is for one column of scores.")
     options = replace(
@@ -110,7 +116,25 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     return result, samples
 
 
-def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV | SoftmaxClassifier:
+def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV | SoftmaxClassifier | Decider:
+    """The head that is asked for and, with costs, a metric or a largest error, what decides on it."""
+    estimator = _head(head, classes)
+    if head.costs is None and head.metric is None and head.max_error is None:
+        return estimator
+
+    from aftermax._scorefiles.costs import read_costs
+    from aftermax.decide.decider import Decider
+
+    return Decider(
+        estimator,
+        costs=None if head.costs is None else read_costs(head.costs, classes),
+        metric=None if head.metric is None else head.metric.value,
+        max_error=head.max_error,
+        random_state=head.seed,
+    )
+
+
+def _head(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV | SoftmaxClassifier:
     from aftermax.auto.head import AutoHead
     from aftermax.auto.softmax import SoftmaxClassifier
     from aftermax.sph.classifier_cv import SPHClassifierCV

@@ -36,6 +36,7 @@ def fit(
     check_output(out, (scores, file.labels, *file.feature_files), (".npz",))
     result, samples = run_audit(scores, head, file)
 
+    from aftermax._audit.verdict import abstention
     from aftermax.storage.head_files import write_head
 
     write_head(result.head, out, _fitted_on(samples, file.log))
@@ -43,7 +44,8 @@ def fit(
         print_json(result.to_dict() | {"scores": "probabilities" if file.log else "logits", "saved": str(out)})
         return
     note = " It takes probabilities: predict does not need --log." if file.log else ""
-    print_message(f"{result.verdict}\n{_expected_gain(result)}\nSaved to {out}.{note}")
+    lines = [result.verdict, abstention(result), _expected_gain(result), f"Saved to {out}.{note}"]
+    print_message("\n".join(line for line in lines if line))
 
 
 def _fitted_on(samples: LabelledScores, log: bool) -> FittedOn:
@@ -58,6 +60,8 @@ def _fitted_on(samples: LabelledScores, log: bool) -> FittedOn:
 def _expected_gain(result: Audit) -> str:
     from aftermax._utils.text import fewer, fewer_between
 
+    if result.outcome is not None:
+        return f"Decisions by: {result.outcome.rule}. Probabilities are those of the head, whatever is decided."
     if result.chosen == "softmax":
         return "Softmax is kept: the head predicts as softmax does."
     trusted = "" if result.trust in (None, 1.0) else f", {result.trust:.0%} of its correction"

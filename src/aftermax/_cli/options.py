@@ -85,6 +85,13 @@ class Budget(StrEnum):
     thorough = "thorough"
 
 
+class Metric(StrEnum):
+    """What decisions are to raise, in place of accuracy."""
+
+    balanced_accuracy = "balanced_accuracy"
+    macro_f1 = "macro_f1"
+
+
 @dataclass(frozen=True)
 class HeadOptions:
     """Which head is fitted, and how."""
@@ -126,6 +133,28 @@ class HeadOptions:
             "The share of each class where the head will be used, if it is another one, as cat=0.05,dog=0.95 (AutoHead "
             "only).",
             "NAME=SHARE,...",
+        ),
+    ] = None
+    costs: Annotated[
+        Path | None,
+        file_option(
+            "--costs",
+            "Decide by what errors cost: a .csv file with a row for each true class and a column for each decision, "
+            "both named after the classes (Decider).",
+        ),
+    ] = None
+    metric: Annotated[
+        Metric | None,
+        typer.Option("--metric", help="Decide for a metric other than accuracy (Decider).", show_default=False),
+    ] = None
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            "--max-error",
+            metavar="SHARE",
+            help="The largest error that is acceptable where the head decides alone, as 0.02; all other samples are "
+            "for a person: predict says which (Decider).",
+            show_default=False,
         ),
     ] = None
     seed: Annotated[

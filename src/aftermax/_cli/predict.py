@@ -43,7 +43,8 @@ def predict(
     """Predict the class of each row with a head.
 
     Rows are read and written some at a time, so files may be larger than memory. The predictions are in a column called
-    predicted. Labels are optional: with them, the accuracy is printed on standard error.
+    predicted. With a head that was fitted with --max-error, certain is true where it decides alone. Labels are
+    optional: with them, the accuracy is printed on standard error.
     """
     from aftermax._scorefiles.predict import predict_file
 
@@ -71,6 +72,11 @@ def _as_text(counts: PredictionCounts, out: Path, kind: str, *, exact: bool) -> 
     if counts.accuracy is not None:
         softmax, head = (f"{100 * share:.2f} %" for share in counts.accuracy)
         text += f", {counts.labelled:,} with labels; accuracy: softmax {softmax}, with the head {head}"
+    if counts.certain is not None:
+        accuracy = counts.certain_accuracy
+        among = "" if accuracy is None else f" (accuracy of these: {100 * accuracy:.2f} %)"
+        others = counts.rows - counts.certain
+        text += f"; {counts.certain:,} are decided by the head alone{among}, {others:,} are for a person"
     if counts.unknown:
         number = f"{counts.unknown:,} labels" if counts.labelled else f"all {counts.unknown:,} labels"
         text += f"; {number} are unknown to the head, such as {', '.join(map(repr, counts.unknown_labels))}"
@@ -89,6 +95,8 @@ def _as_json(counts: PredictionCounts, out: Path, log: bool) -> dict[str, object
         "labelled": counts.labelled,
         "accuracy_softmax": softmax,
         "accuracy_head": head,
+        "certain": counts.certain,
+        "accuracy_certain": counts.certain_accuracy,
         "unknown": counts.unknown,
         "unknown_labels": counts.unknown_labels,
         "fitted_on_share": counts.fitted_on_share,

@@ -99,6 +99,17 @@ def classes_at_once(n_classes: int, values_per_class: int) -> int:
     return min(n_classes, max(LEAST_CLASSES_AT_ONCE, VALUES_AT_ONCE // values_per_class))
 
 
+def largest_at(ops: ArrayOperations, constants: Constants, predictions: Any, logs: Any) -> Any:
+    """Log-probabilities that are largest at the predicted class, one column of numbers.
+
+    Where rounding made the predicted class share the largest value with another one, this lifts it by the least step.
+    """
+    # Not times 1 - 2 * epsilon: TorchScript takes constants that are nearly the same for one, and this for a 1.
+    largest = ops.row_max(logs)
+    lifted = largest - largest * (2 * ops.epsilon)
+    return ops.where(constants["columns"] == predictions, lifted, logs)
+
+
 def log_softmax(ops: ArrayOperations, scores: Any) -> Any:
     """The logarithm of softmax of each row."""
     below = scores - ops.row_max(scores)

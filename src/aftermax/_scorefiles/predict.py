@@ -36,6 +36,9 @@ class PredictionCounts:
     unknown_labels: list[str] = field(default_factory=list)
     correct_by_softmax: int = 0
     correct_by_head: int = 0
+    certain: int | None = None  # rows that the head decides alone, if it leaves others to a person
+    certain_labelled: int = 0
+    certain_correct: int = 0
     overlap: Overlap | None = None  # with the samples that the head was fitted on, if it remembers them
 
     @property
@@ -46,13 +49,21 @@ class PredictionCounts:
         return self.correct_by_softmax / self.labelled, self.correct_by_head / self.labelled
 
     @property
+    def certain_accuracy(self) -> float | None:
+        """That of the rows that the head decides alone; None if none of these has a label."""
+        return self.certain_correct / self.certain_labelled if self.certain_labelled else None
+
+    @property
     def fitted_on_share(self) -> float:
         """The share of the rows that the head was fitted on, as far as can be told; 0 if there are no labels."""
         return 0.0 if self.overlap is None or self.overlap.n_samples == 0 else self.overlap.share
 
-    def add(self, classes: NDArray[Any], rows: Rows, predicted: NDArray[Any]) -> None:
+    def add(self, classes: NDArray[Any], rows: Rows, predictions: Predictions) -> None:
         """Count some rows."""
+        predicted, certain = predictions.predicted, predictions.certain
         self.rows += len(predicted)
+        if certain is not None:
+            self.certain = (self.certain or 0) + int(certain.sum())
         if rows.labels is None:
             return
         if self.overlap is not None:
@@ -65,7 +76,11 @@ class PredictionCounts:
         self.unknown_labels = list(dict.fromkeys([*self.unknown_labels, *unknown.tolist()]))[:MAX_UNKNOWN_LABELS]
         self.labelled += int(known.sum())
         self.correct_by_softmax += int((names[two_columns(rows.logits).argmax(axis=1)] == labels)[known].sum())
-        self.correct_by_head += int((labels_to_text(predicted) == labels)[known].sum())
+        correct = labels_to_text(predicted) == labels
+        self.correct_by_head += int(correct[known].sum())
+        if certain is not None:
+            self.certain_labelled += int((known & certain).sum())
+            self.certain_correct += int((correct & known & certain).sum())
 
 
 def predict_file(
@@ -91,12 +106,12 @@ def predict_file(
     with (
         open_for_head(head, source, options) as file,
         Progress("Predicting", max(1, file.size), None if file.size else False) as progress,
-        open_writer(out, head.classes_, probabilities, options.keep) as writer,
+        open_writer(out, head.classes_, probabilities, options.keep, certain=_abstains(head)) as writer,
     ):
         for rows in file.batches:
             predictions = _predict_rows(unnamed, rows, probabilities)
             writer.write(predictions)
-            counts.add(head.classes_, rows, predictions.predicted)
+            counts.add(head.classes_, rows, predictions)
             progress.step(file.position() - progress.done)
     return counts
 
@@ -141,9 +156,15 @@ def open_for_head(head: Any, source: str, options: ReadOptions) -> Iterator[Scor
         yield replace(file, batches=chain([first], file.batches))
 
 
+def _abstains(head: Any) -> bool:
+    """Whether the head leaves samples to a person."""
+    return getattr(head.fitted_head_, "threshold", None) is not None
+
+
 def _predict_rows(head: Any, rows: Rows, probabilities: bool) -> Predictions:
     features = {} if rows.features is None else {"features": rows.features}
-    if not probabilities:
-        return Predictions(head.predict(rows.logits, **features), None, rows.kept)
-    scores = head.predict_proba(rows.logits, **features)
-    return Predictions(head.classes_[scores.argmax(axis=1)], scores, rows.kept)
+    certain = head.is_certain(rows.logits, **features) if _abstains(head) else None
+    scores = head.predict_proba(rows.logits, **features) if probabilities else None
+    if scores is None or head.fitted_head_.kind == "decision":  # which need not be the most probable class
+        return Predictions(head.predict(rows.logits, **features), scores, rows.kept, certain)
+    return Predictions(head.classes_[scores.argmax(axis=1)], scores, rows.kept, certain)

@@ -23,7 +23,7 @@ from aftermax._scorefiles.csv_parquet import check_pyarrow
 from aftermax._utils.files import checked_output_path, write_atomically
 
 STANDARD_OUTPUT = "-"
-PREDICTED, PROBABILITIES = ARRAYS = ("predicted", "probabilities")
+PREDICTED, CERTAIN, PROBABILITIES = ARRAYS = ("predicted", "certain", "probabilities")
 FORMATS = (".csv", ".csv.gz", ".parquet", ".npz", ".npy", ".jsonl", ".jsonl.gz")
 DIGITS = 9  # of a probability in text
 POWERS = np.array([float(f"1e{power}") for power in range(23)])  # the powers of ten that are exact
@@ -35,6 +35,7 @@ class Predictions(NamedTuple):
     predicted: NDArray[Any]
     probabilities: NDArray[np.float64] | None = None
     kept: dict[str, Any] | None = None
+    certain: NDArray[np.bool_] | None = None  # where the head decides alone, if it leaves other rows to a person
 
 
 class Writer(ABC):
@@ -49,16 +50,19 @@ class Writer(ABC):
 
 
 @contextmanager
-def open_writer(out: str, classes: NDArray[Any], probabilities: bool, keep: tuple[str, ...] = ()) -> Iterator[Writer]:
+def open_writer(
+    out: str, classes: NDArray[Any], probabilities: bool, keep: tuple[str, ...] = (), *, certain: bool = False
+) -> Iterator[Writer]:
     """A writer of predictions in the format of the file's name. After an error, the file is not written.
 
-    Tables have the columns in ``keep``, ``predicted``, and with ``probabilities`` one for each class; so have the
-    objects of a .jsonl file, in which the probabilities are an object of their own. An .npz file has ``predicted``, and
-    with ``probabilities`` also ``probabilities`` and ``classes``; an .npy file holds ``predicted``.
+    Tables have the columns in ``keep``, ``predicted``, ``certain`` if the head leaves rows to a person, and with
+    ``probabilities`` one for each class; so have the objects of a .jsonl file, in which the probabilities are an object
+    of their own. An .npz file has ``predicted``, ``certain`` in such a case, and with ``probabilities`` also
+    ``probabilities`` and ``classes``; an .npy file holds ``predicted``.
     """
-    suffix = _format_of(out, probabilities, keep)
+    suffix = _format_of(out, probabilities, keep, certain)
     by_class = [PROBABILITIES] if suffix.startswith(".jsonl") else list(map(str, classes.tolist()))
-    names = [*keep, PREDICTED, *(by_class if probabilities else ())]
+    names = [*keep, PREDICTED, *([CERTAIN] if certain else []), *(by_class if probabilities else ())]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated and suffix not in (".npz", ".npy"):
         raise ValueError(
@@ -75,7 +79,8 @@ def open_writer(out: str, classes: NDArray[Any], probabilities: bool, keep: tupl
             file = cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)))
         if suffix in (".npz", ".npy"):
             members = [stack.enter_context(tempfile.TemporaryFile()) for _ in ARRAYS] if suffix == ".npz" else []
-            writer: Writer = _ArrayWriter(file, members, classes, probabilities)
+            shown = {CERTAIN: certain, PROBABILITIES: probabilities}
+            writer: Writer = _ArrayWriter(file, members, classes, [name for name in shown if shown[name]])
         elif suffix.startswith(".jsonl"):
             writer = _JsonLinesWriter(file, classes)
         else:
@@ -84,7 +89,7 @@ def open_writer(out: str, classes: NDArray[Any], probabilities: bool, keep: tupl
         writer.close()
 
 
-def _format_of(out: str, probabilities: bool, keep: tuple[str, ...]) -> str:
+def _format_of(out: str, probabilities: bool, keep: tuple[str, ...], certain: bool) -> str:
     """The format that the file's name says, if it can hold what is to be written."""
     if out == STANDARD_OUTPUT:
         return ".csv"
@@ -97,6 +102,10 @@ def _format_of(out: str, probabilities: bool, keep: tuple[str, ...]) -> str:
     if suffix == ".npy" and probabilities:
         raise ValueError(
             f"{out}: an .npy file holds one array, so it has no room for --probabilities: write an .npz file."
+        )
+    if suffix == ".npy" and certain:
+        raise ValueError(
+            f"{out}: an .npy file holds one array, so it cannot say which rows are for a person: write an .npz file."
         )
     if suffix in (".npz", ".npy") and keep:
         raise ValueError(f"{out} cannot hold the columns of --keep: write a .csv or .parquet file.")
@@ -115,6 +124,8 @@ class _TableWriter(Writer):
 
         kept = [_as_column(values) for values in (predictions.kept or {}).values()]
         columns = [*kept, pyarrow.array(predictions.predicted)]
+        if predictions.certain is not None:
+            columns.append(pyarrow.array(predictions.certain))
         if predictions.probabilities is not None:
             columns += [pyarrow.array(column) for column in predictions.probabilities.T]
         return pyarrow.Table.from_arrays(columns, self.names)
@@ -157,6 +168,8 @@ class _JsonLinesWriter(Writer):
             for name, values in (predictions.kept or {}).items()
         }
         columns: dict[str, list[Any]] = kept | {PREDICTED: predictions.predicted.tolist()}
+        if predictions.certain is not None:
+            columns[CERTAIN] = predictions.certain.tolist()
         if predictions.probabilities is not None:
             rounded = round_for_text(predictions.probabilities).tolist()
             columns[PROBABILITIES] = [dict(zip(self.classes, row, strict=True)) for row in rounded]
@@ -209,16 +222,20 @@ class _ArrayWriter(Writer):
     """Writes an .npy file, or temporary ones that become the members of one .npz file at the end."""
 
     def __init__(
-        self, file: IO[bytes], members: Sequence[IO[bytes]], classes: NDArray[Any], probabilities: bool
+        self, file: IO[bytes], members: Sequence[IO[bytes]], classes: NDArray[Any], others: Sequence[str]
     ) -> None:
         self.file, self.is_archive, self.classes = file, bool(members), classes
         files = dict(zip(ARRAYS, members or [file], strict=False))
         self.streams = {PREDICTED: _NpyStream(files[PREDICTED], (), classes.dtype)}
-        if probabilities:
+        if CERTAIN in others:
+            self.streams[CERTAIN] = _NpyStream(files[CERTAIN], (), np.dtype(bool))
+        if PROBABILITIES in others:
             self.streams[PROBABILITIES] = _NpyStream(files[PROBABILITIES], classes.shape, np.dtype(np.float64))
 
     def write(self, predictions: Predictions) -> None:
         self.streams[PREDICTED].append(predictions.predicted)
+        if predictions.certain is not None:
+            self.streams[CERTAIN].append(predictions.certain)
         if predictions.probabilities is not None:
             self.streams[PROBABILITIES].append(predictions.probabilities)
 

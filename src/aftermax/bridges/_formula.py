@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax._heads.estimator import HeadEstimator
-from aftermax._heads.formula import ArrayOperations, Constants, Plan
+from aftermax._heads.formula import ArrayOperations, Constants, Plan, largest_at
+from aftermax._wrapped.decision import THRESHOLD, DecisionHead
 from aftermax.auto.kinds import FITTED_HEADS
 
+NO_THRESHOLD = "This head decides every sample alone: fit it with a largest error, such as Decider(max_error=0.02)."
 HALVES = "halves"  # a constant of heads that take one logit: times this, it is two columns
 
 
@@ -56,16 +58,25 @@ def formula_of(head: Any) -> Formula:
 
 
 def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:
-    """The predicted class of each sample, as a column number, and log-probabilities that are largest at that class.
+    """The predicted class of each sample, as a column number, and log-probabilities.
 
+    These are largest at that class, unless it is a decision: see :class:`~aftermax.Decider`.
     ``inputs`` are the logits, of shape (n_samples, n_classes) or, if it was fitted on one logit, (n_samples, 1); and,
     for a head that was fitted with them, the features.
     """
     if HALVES in constants:
         inputs = [inputs[0] * constants[HALVES], *inputs[1:]]
     predictions, logs = FITTED_HEADS[plan["kind"]].evaluate(plan, ops, constants, inputs)
-    # Where rounding made the predicted class share the largest value with another one, this lifts it by the least step.
-    # (Not times 1 - 2 * epsilon: TorchScript takes constants that are nearly the same for one, and this for a 1.)
-    largest = ops.row_max(logs)
-    lifted = largest - largest * (2 * ops.epsilon)
-    return predictions, ops.where(constants["columns"] == predictions, lifted, logs)
+    # A decision need not be the most probable class.
+    return predictions, logs if is_decision(plan) else largest_at(ops, constants, predictions, logs)
+
+
+def certain(ops: ArrayOperations, constants: Constants, predictions: Any, logs: Any) -> Any:
+    """Whether a head that leaves samples to a person decides each alone: booleans with one column."""
+    decided = ops.where(constants["columns"] == predictions, ops.exp(logs), 0.0)
+    return ops.row_sum(decided) >= constants[THRESHOLD]
+
+
+def is_decision(plan: Plan) -> bool:
+    """Whether what is predicted is a decision, which the probabilities alone do not tell."""
+    return bool(plan["kind"] == DecisionHead.kind)

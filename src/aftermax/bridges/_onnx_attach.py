@@ -130,7 +130,7 @@ def _side_by_side(graph: Graph, features: list[Value]) -> list[Value]:
 
 def _free_output_names(graph: GraphProto, prefix: str) -> dict[str, str]:
     """Rename tensors inside the network that have the name of an output of the head; returns their new names."""
-    outputs = {"label", "probabilities"}
+    outputs = {"label", "probabilities", "certain"}
     for values, advice in (
         (graph.input, "and attach the head again"),
         (graph.output, "or remove it with keep_outputs=False"),

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from aftermax.bridges._formula import Formula, evaluate
+from aftermax._wrapped.decision import THRESHOLD
+from aftermax.bridges._formula import Formula, certain, evaluate, is_decision
 
 OPSET, IR_VERSION = 13, 7  # of December 2020: the oldest that has all operators in the form used here
 AXES_AS_INPUT = 18  # from this opset on, ReduceMax takes its axes as an input
@@ -202,7 +203,8 @@ def input_widths(formula: Formula) -> dict[str, int]:
 def write_head(graph: Graph, formula: Formula, inputs: list[Value]) -> None:
     """Add the nodes of a head, with the outputs ``label`` and ``probabilities``.
 
-    The inputs may have any floating-point type. The largest probability is always the label's, also after rounding.
+    The inputs may have any floating-point type. The largest probability is always the label's, also after rounding,
+    unless the label is a decision by costs. A head that leaves samples to a person has the output ``certain`` as well.
     """
     operations = _Onnx(graph)
     constants = {name: graph.rounded_constant(values, name) for name, values in formula.constants.items()}
@@ -211,9 +213,15 @@ def write_head(graph: Graph, formula: Formula, inputs: list[Value]) -> None:
     column_numbers = graph.add("Squeeze", columns, graph.axis(1))
     graph.add("Gather", _classes(graph, formula.classes), column_numbers, axis=0, name="label")
     probabilities = graph.cast(operations.exp(log_probabilities), np.dtype(np.float32))
-    largest = operations.row_max(probabilities)
-    others = graph.add("Min", probabilities, largest * graph.constant(np.array(BELOW_ONE), "below_one"))
-    graph.add("Where", constants["columns"] == columns, largest, others, name="probabilities")
+    if is_decision(formula.plan):  # which need not be the most probable class
+        graph.add("Identity", probabilities, name="probabilities")
+    else:
+        largest = operations.row_max(probabilities)
+        others = graph.add("Min", probabilities, largest * graph.constant(np.array(BELOW_ONE), "below_one"))
+        graph.add("Where", constants["columns"] == columns, largest, others, name="probabilities")
+    if THRESHOLD in constants:
+        alone = certain(operations, constants, columns, log_probabilities)
+        graph.add("Squeeze", alone, graph.axis(1), name="certain")
     used = {name for node in graph.nodes for name in node.input}
     graph.constants = [tensor for tensor in graph.constants if tensor.name in used]
 
@@ -232,7 +240,10 @@ def _classes(graph: Graph, classes: NDArray[Any]) -> Value:
 def output_infos(graph: Graph, n_samples: int | str | None) -> list[ValueInfoProto]:
     """Types and shapes of the outputs of :func:`write_head`, for a fixed or a named number of samples."""
     classes = next(tensor for tensor in graph.constants if tensor.name == graph.prefix + "classes")
-    return [
+    infos = [
         helper.make_tensor_value_info("label", classes.data_type, [n_samples]),
         helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, [n_samples, *classes.dims]),
     ]
+    if any("certain" in node.output for node in graph.nodes):
+        infos.append(helper.make_tensor_value_info("certain", TensorProto.BOOL, [n_samples]))
+    return infos

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._heads.formula import Plan
-from aftermax.bridges._formula import evaluate, formula_of, logits_width
+from aftermax._wrapped.decision import THRESHOLD
+from aftermax.bridges._formula import NO_THRESHOLD, certain, evaluate, formula_of, logits_width
 from aftermax.bridges._head_inputs import FirstBatchCheck, warn_about_probabilities, wrong_number_of_inputs
 
 try:
@@ -32,7 +33,8 @@ TYPES = {"columns": "int32", "means_units": "int32", "known": "bool"}  # of cons
 class Head(keras.layers.Layer):
     """A fitted head as a Keras layer: takes logits, or [logits, features], and returns log-probabilities.
 
-    The argmax over the columns is the column that the Python head predicts. The layer computes in float64, whatever
+    The argmax over the columns is the column that the Python head predicts (of a :class:`~aftermax.Decider`, call
+    :meth:`decide`: its decision need not be the most probable class). The layer computes in float64, whatever
     the type of the logits and the dtype policy of the model, because then its predictions equal the Python head's.
     In float32 it is faster, and may change the prediction of samples that are within rounding of another class. JAX
     has float64 only after ``jax.config.update("jax_enable_x64", True)``, and computes in float32 otherwise.
@@ -159,13 +161,53 @@ class Head(keras.layers.Layer):
         tensor of shape (n_samples, n_classes)
             Log-probabilities, one column per class in the order of ``classes``.
         """
+        return self._evaluated(inputs)[1]
+
+    def decide(self, inputs: Any) -> Any:
+        """Compute what the Python head predicts, as the column of each sample.
+
+        For a :class:`~aftermax.Decider` that is the decision, which need not be the most probable class. For any other
+        head it is the argmax of the log-probabilities.
+
+        Parameters
+        ----------
+        inputs : tensor of shape (n_samples, n_classes), or list of two tensors
+            As for :meth:`call`.
+
+        Returns
+        -------
+        tensor of shape (n_samples,)
+            Column numbers: ``layer.classes[columns]`` are the classes.
+        """
+        return ops.squeeze(self._evaluated(inputs)[0], axis=1)
+
+    def is_certain(self, inputs: Any) -> Any:
+        """Compute whether the head may decide each sample alone, for a :class:`~aftermax.Decider` with ``max_error``.
+
+        Parameters
+        ----------
+        inputs : tensor of shape (n_samples, n_classes), or list of two tensors
+            As for :meth:`call`.
+
+        Returns
+        -------
+        tensor of shape (n_samples,)
+            Booleans: where they are false, the sample is for a person.
+        """
+        if THRESHOLD not in self._constants:
+            raise ValueError(NO_THRESHOLD)
+        return ops.squeeze(self._evaluated(inputs)[2], axis=1)
+
+    def _evaluated(self, inputs: Any) -> tuple[Any, Any, Any]:
+        """Decisions, log-probabilities and, for a head with a threshold, whether each decision is certain."""
         parts = [ops.cast(values, self.compute_dtype) for values in ([inputs] if self.width is None else inputs)]
         constants = {name: ops.convert_to_tensor(values) for name, values in self._constants.items()}
         for name, dtype in TYPES.items():
             if name in constants:
                 constants[name] = ops.cast(constants[name], dtype)
         dtype = parts[0].dtype  # which may differ from compute_dtype: JAX may have no float64
-        return evaluate(self._plan, _Keras(dtype), constants, parts)[1]
+        found = evaluate(self._plan, _Keras(dtype), constants, parts)
+        return *found, certain(_Keras(dtype), constants, *found) if THRESHOLD in constants else None
 
     def compute_output_shape(self, input_shape: Any) -> tuple[int | None, int]:
         """Return the shape of the output, for one input shape or a list of two."""

@@ -41,8 +41,9 @@ def to_onnx(head: Any, path: str | os.PathLike[str] | None = None, *, precision:
         The inputs are ``logits`` of shape (n_samples, n_classes), or (n_samples, 1) if the head was fitted on one
         logit, and, if the head was fitted with features,
         ``features`` of shape (n_samples, n_features). The outputs are ``label`` of shape (n_samples,), the predicted
-        classes, and ``probabilities`` of shape (n_samples, n_classes). A batch may have any number of samples but
-        zero, for which onnxruntime fails.
+        classes, and ``probabilities`` of shape (n_samples, n_classes). A :class:`~aftermax.Decider` with ``max_error``
+        also has ``certain`` of shape (n_samples,), true where the head may decide alone. A batch may have any number
+        of samples but zero, for which onnxruntime fails.
 
     Notes
     -----

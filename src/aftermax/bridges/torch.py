@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax.bridges._formula import Formula, evaluate, formula_of, logits_width
+from aftermax._wrapped.decision import THRESHOLD
+from aftermax.bridges._formula import NO_THRESHOLD, Formula, certain, evaluate, formula_of, logits_width
 from aftermax.bridges._head_inputs import FirstBatchCheck, wrong_number_of_inputs
 
 try:
@@ -23,6 +24,7 @@ from aftermax.bridges._torch_state import REBUILD, State, difference, state_from
 
 __all__ = ["Collected", "Head", "collect_logits"]
 
+DECISIONS, LOG_PROBABILITIES, CERTAIN = 0, 1, 2  # what a formula gives
 MIN_BYTES = 4  # of a floating-point number: a head does not compute below float32
 VALUES_PER_CHUNK = 2**18  # as many as fit into a processor's cache
 
@@ -30,7 +32,8 @@ VALUES_PER_CHUNK = 2**18  # as many as fit into a processor's cache
 class Head(nn.Module):
     """A fitted head as a PyTorch module: takes logits, returns log-probabilities.
 
-    The argmax over the columns is the column that the Python head predicts. The module computes and returns float64,
+    The argmax over the columns is the column that the Python head predicts (of a :class:`~aftermax.Decider`, call
+    :meth:`decide`: its decision need not be the most probable class). The module computes and returns float64,
     whatever the type of the logits, because then its predictions equal the Python head's. ``head.float()`` is faster,
     and may change the prediction of samples that are within rounding of another class. Devices without float64 need
     it: ``head.float().to("mps")``. The module never computes below float32: ``model.half()`` converts it to float32,
@@ -109,6 +112,47 @@ class Head(nn.Module):
         Tensor of shape (n_samples, n_classes)
             Log-probabilities, one column per class in the order of ``classes``.
         """
+        return self._evaluated(logits, features, LOG_PROBABILITIES)
+
+    def decide(self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None = None) -> Tensor:
+        """Compute what the Python head predicts, as the column of each sample.
+
+        For a :class:`~aftermax.Decider` that is the decision, which need not be the most probable class. For any other
+        head it is the argmax of what :meth:`forward` returns.
+
+        Parameters
+        ----------
+        logits, features
+            As for :meth:`forward`.
+
+        Returns
+        -------
+        Tensor of shape (n_samples,)
+            Column numbers: ``head.classes[columns]`` are the classes.
+        """
+        return self._evaluated(logits, features, DECISIONS).squeeze(1)
+
+    def is_certain(self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None = None) -> Tensor:
+        """Compute whether the head may decide each sample alone, for a :class:`~aftermax.Decider` with ``max_error``.
+
+        Parameters
+        ----------
+        logits, features
+            As for :meth:`forward`.
+
+        Returns
+        -------
+        Tensor of shape (n_samples,)
+            Booleans: where they are false, the sample is for a person.
+        """
+        if THRESHOLD not in self._buffers:
+            raise ValueError(NO_THRESHOLD)
+        return self._evaluated(logits, features, CERTAIN).squeeze(1)
+
+    def _evaluated(
+        self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None, what: int
+    ) -> Tensor:
+        """One of the results of the formula, for checked inputs."""
         hidden = _side_by_side(features) if isinstance(features, list | tuple) else features
         inputs = [logits] if hidden is None else [logits, hidden]
         self._check_arguments(inputs)
@@ -116,16 +160,17 @@ class Head(nn.Module):
             inputs[0] = logits = logits.unsqueeze(1)
         being_exported = torch.compiler.is_compiling() or not isinstance(logits.shape[0], int)
         if being_exported:  # by torch.export, torch.jit.trace and the like, for any number of samples
-            return self._log_probabilities(inputs)
+            return self._of_formula(inputs, what)
         self._check_shapes(inputs)
         self._warn_if_probabilities(logits)
         chunks = zip(*(values.split(self._samples_per_chunk) for values in inputs), strict=True)
-        return torch.cat([self._log_probabilities(chunk) for chunk in chunks])
+        return torch.cat([self._of_formula(chunk, what) for chunk in chunks])
 
-    def _log_probabilities(self, inputs: Sequence[Tensor]) -> Tensor:
+    def _of_formula(self, inputs: Sequence[Tensor], what: int) -> Tensor:
         dtype, constants = self._dtype, dict(self.named_buffers())
         with _no_autocast(inputs[0].device.type):
-            result: Tensor = evaluate(self.plan, _Torch(dtype), constants, [values.to(dtype) for values in inputs])[1]
+            found = evaluate(self.plan, _Torch(dtype), constants, [values.to(dtype) for values in inputs])
+            result: Tensor = certain(_Torch(dtype), constants, *found) if what == CERTAIN else found[what]
         return result
 
     @property

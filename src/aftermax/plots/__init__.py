@@ -7,6 +7,7 @@ from aftermax.plots.confusion import ConfusionChangeDisplay
 from aftermax.plots.gain_by_class import GainByClassDisplay
 from aftermax.plots.reliability import ReliabilityDisplay
 from aftermax.plots.response_array import ResponseArrayDisplay
+from aftermax.plots.risk_coverage import RiskCoverageDisplay
 from aftermax.plots.routes import RoutesDisplay
 from aftermax.plots.sweep import SweepDisplay
 from aftermax.plots.weights import WeightsDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "GainByClassDisplay",
     "ReliabilityDisplay",
     "ResponseArrayDisplay",
+    "RiskCoverageDisplay",
     "RoutesDisplay",
     "SweepDisplay",
     "WeightsDisplay",

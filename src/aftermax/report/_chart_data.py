@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binned_statistic, binomtest
 
+from aftermax._abstention.curve import RiskCoverage
 from aftermax._audit.counts import ClassCounts, most_changed
 from aftermax._audit.result import Audit
 from aftermax.report._response_data import ReportedSamples, responses
@@ -33,6 +34,7 @@ def chart_data(audit: Audit, samples: ReportedSamples, gate: float | None) -> di
         ],
         "gate": {"start": gate or DEFAULT_GATE} | gate_counts(certainty, wrong),
         "reliability": reliability(certainty, wrong),
+        "risk": None if audit.risk_coverage is None else risk(audit, audit.risk_coverage),
         "responses": responses(audit, samples, first=shown[0].name),
     }
 
@@ -65,6 +67,18 @@ def gate_counts(certainty: NDArray[np.float64], wrong: NDArray[np.bool_]) -> dic
         np.searchsorted(np.sort(values), gates, side="left").tolist() for values in (certainty, certainty[wrong])
     )
     return {"samples": samples, "errors": errors, "allSamples": len(wrong), "allErrors": int(wrong.sum())}
+
+
+def risk(audit: Audit, curve: RiskCoverage) -> dict[str, Any]:
+    """The error of the most certain samples, by softmax and by the head, and what is promised, if anything is."""
+    promised = audit.abstention
+    return {
+        "shares": [rounded(share) for share in curve.shares],
+        "before": [rounded(error) for error in curve.before],
+        "after": [rounded(error) for error in curve.after],
+        "acceptable": None if promised is None else promised.max_error,
+        "alone": None if promised is None else rounded(promised.share),
+    }
 
 
 def reliability(certainty: NDArray[np.float64], wrong: NDArray[np.bool_]) -> list[dict[str, float]]:

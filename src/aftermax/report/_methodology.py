@@ -20,6 +20,7 @@ from aftermax.sph.classifier_cv import SPHClassifierCV
 KNOWN_PARAMETERS = {  # of the heads of aftermax; parameters of other heads may hold anything, also paths
     "AutoHead": ("cv", "alpha", "only_proven", "keep_unlabelled", "budget"),
     "SPHClassifierCV": ("cv", "n_repeats", "alpha"),
+    "Decider": ("cv", "max_error", "confidence"),
     "SPHClassifier": ("certainty", "center", "min_separation", "weight_power", "veto_distance", "veto_count"),
 }
 GAIN = (
@@ -33,6 +34,20 @@ SAMPLES_NEEDED = (
     f"How many labelled samples it takes to prove a gain by McNemar's test (one-sided, {100 * ALPHA:g} %) with a power "
     f"of {100 * POWER:g} %: the ends of the range are for a gain that is one standard error larger, and one smaller, "
     "than here. Where the smaller one is hardly a gain, nothing can be said."
+)
+DECISIONS = (
+    "The decision is the one with the lowest expected cost by the head's probabilities, or by another rule that is "
+    "better out-of-fold: each sample was decided by a rule that was chosen and fitted without its fold. The interval "
+    "of what is saved or gained is paired: by Student's t for costs, by the Bayesian bootstrap for a metric. The "
+    "p-value is that of a permutation test, which swaps the decisions before and after. Both count groups, if there "
+    "are any. Errors are reported beside it: decisions that cost less may be wrong more often."
+)
+ABSTENTION = (
+    "Samples are kept in the order of the out-of-fold probability of what is predicted, the most certain first. After "
+    "each it is tested whether the error of the kept ones is below the largest acceptable one, by the exact binomial "
+    "tail (Clopper and Pearson, 1934), and the first failure ends it (fixed-sequence testing, as in Learn then Test by "
+    "Angelopoulos et al., 2021). So the promise holds at its confidence although the threshold was chosen by looking. "
+    "With groups or weights, the bound is Chernoff's, in which a group counts once."
 )
 CERTAINTY_AND_RESPONSES = (
     "Certainty is the largest softmax probability of a sample. The response array D describes all samples: the mean "
@@ -54,6 +69,8 @@ def methodology(audit: Audit) -> str:
             "The head": _head(audit),
             "Out-of-fold predictions": _out_of_fold(audit),
             "Before and after": _before_and_after(audit),
+            **({} if audit.outcome is None else {"Decisions": DECISIONS}),
+            **({} if audit.abstention is None else {"What is decided alone": ABSTENTION}),
             "Gain and interval": GAIN,
             "Tests": _tests(audit),
             "Samples needed": SAMPLES_NEEDED,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._audit.result import Audit
-from aftermax._audit.verdict import better_and_worse
+from aftermax._audit.verdict import abstention, better_and_worse
 from aftermax._heads.lookup import gate_of
 from aftermax._utils.files import checked_output_path, write_text
 from aftermax._utils.labels import encode_labels
@@ -33,6 +33,7 @@ from aftermax.report._summary import key_figures, summary_tables, warning_list
 from aftermax.report._tables import candidate_table, class_table, pair_table
 from aftermax.report._text import escaped, unbroken
 
+ACCEPTABLE = "largest acceptable error"
 SCRIPTS = ("drawing.js", "charts.js", "classes.js", "controls.js")
 
 
@@ -109,7 +110,18 @@ def _softmax_charts(audit: Audit, certainty: NDArray[np.float64], gate: float | 
     """The sections about softmax and the response units; certainty comes last where the head has no gate."""
     notes = {"gate": escaped(gate_note(audit, gate)), "uncertain": escaped(uncertainty_note(certainty))}
     sections = [Template(_asset("certainty.html")).substitute(notes), _asset("responses.html")]
-    return sections[::-1] if gate is None else sections
+    return [*_abstention_section(audit), *(sections[::-1] if gate is None else sections)]
+
+
+def _abstention_section(audit: Audit) -> list[str]:
+    """What the head may decide alone; empty for a head without out-of-fold probabilities."""
+    if audit.risk_coverage is None:
+        return []
+    promise = abstention(audit) or "With max_error, a Decider decides only what it is certain enough of."
+    keys = [] if audit.abstention is None else [f'<span><i class="key limit"></i>{ACCEPTABLE}</span>']
+    if audit.abstention is not None and audit.abstention.keeps_any:
+        keys.append('<span><i class="key upright"></i>decided alone</span>')
+    return [Template(_asset("abstention.html")).substitute(promise=unbroken(html.escape(promise)), keys=" ".join(keys))]
 
 
 def _audited_samples(audit: Audit, logits: ArrayLike, labels: ArrayLike) -> ReportedSamples:

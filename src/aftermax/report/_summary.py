@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from aftermax._audit.result import Audit
 from aftermax._audit.verdict import samples_to_be_sure
 from aftermax._utils.text import fewer, fewer_between, p_value, percent
+from aftermax.decide.outcome import number
 from aftermax.report._glossary import PREDICTED_BY
 from aftermax.report._text import escaped, unbroken
 
@@ -29,14 +30,16 @@ def key_figures(audit: Audit) -> str:
         gain = ("none", "softmax is kept")
     error = "Weighted error" if audit.weighted else "Error"
     tiles = [
+        *_outcome_tiles(audit),
+        *_abstention_tile(audit),
         (f"{error} of softmax", percent(audit.error_before), f"{before:,} of {audit.rows:,} samples"),
         (f"{error} of the head", percent(audit.error_after), f"{after:,} of {audit.rows:,} samples"),
         ("Change in errors to expect", *gain),
         ("Wins and losses", f"{audit.wins:,} : {audit.losses:,}", f"test of fewer errors: p {p_value(audit.p_value)}"),
     ]
     return "\n".join(
-        f'<div class="tile"><dt>{name}</dt><dd class="number">{number}</dd><dd>{detail}</dd></div>'
-        for name, number, detail in ([unbroken(html.escape(text)) for text in tile] for tile in tiles)
+        f'<div class="tile"><dt>{name}</dt><dd class="number">{figure}</dd><dd>{detail}</dd></div>'
+        for name, figure, detail in ([unbroken(html.escape(text)) for text in tile] for tile in tiles)
     )
 
 
@@ -60,10 +63,43 @@ def summary_tables(audit: Audit) -> str:
         ("Wins: samples that only the head predicts correctly", f"{audit.wins:,}"),
         ("Losses: samples that only softmax predicts correctly", f"{audit.losses:,}"),
         ("p-value of the claim that errors are fewer, one-sided", p_value_alone(audit.p_value)),
-        ("Labelled samples needed to prove a gain", samples_to_be_sure(audit)),
-        ("The head predicts by", PREDICTED_BY.get(audit.chosen, f"{audit.chosen}: the head that was passed") + trusted),
+        *([] if audit.outcome else [("Labelled samples needed to prove a gain", samples_to_be_sure(audit))]),
+        ("The head predicts by", _predicted_by(audit) + trusted),
     ]
-    return _two_columns("Errors", errors) + "\n" + _two_columns("Evidence", evidence)
+    asked = (
+        []
+        if audit.outcome is None
+        else [_two_columns("Asked for", [(name, value) for name, value in audit.outcome.lines])]
+    )
+    return "\n".join([*asked, _two_columns("Errors", errors), _two_columns("Evidence", evidence)])
+
+
+def _outcome_tiles(audit: Audit) -> list[tuple[str, str, str]]:
+    """What was asked for, if that is not accuracy: before and after."""
+    outcome = audit.outcome
+    if outcome is None:
+        return []
+    low, high = map(number, outcome.improvement_interval)
+    name = outcome.objective[:1].upper() + outcome.objective[1:]
+    better = "saved" if outcome.is_cost else "gained"
+    return [
+        (f"{name} of softmax", number(outcome.softmax), "a sample" if outcome.is_cost else "before"),
+        (f"{name} of the decisions", number(outcome.decided), f"{better}, 95 % interval: {low} to {high}"),
+    ]
+
+
+def _abstention_tile(audit: Audit) -> list[tuple[str, str, str]]:
+    """What the head decides alone, if that is not everything."""
+    promised = audit.abstention
+    if promised is None:
+        return []
+    wrong, sure = (f"{100 * share:.6g} %" for share in (promised.max_error, promised.confidence))
+    return [("Decided alone", percent(promised.share), f"at most {wrong} of these wrong (confidence {sure})")]
+
+
+def _predicted_by(audit: Audit) -> str:
+    passed = audit.chosen if audit.outcome is not None else f"{audit.chosen}: the head that was passed"
+    return PREDICTED_BY.get(audit.chosen, passed)
 
 
 def p_value_alone(value: float) -> str:

@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._utils.untrusted import count, fields, flag, number, one_of, some
+from aftermax._wrapped.decision import DecisionHead
 from aftermax.auto.candidates import CORRECTIONS, DESCRIPTIONS, SHARES, Candidate, Candidates, candidate_name
 from aftermax.auto.head import AutoHead
 from aftermax.auto.kinds import FITTED_HEADS, KIND_OF_TIER
 from aftermax.auto.softmax import SoftmaxClassifier
+from aftermax.decide.decider import Decider
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.classifier_cv import SPHClassifierCV
+from aftermax.storage._decisions import read_decider, written_decider
 
 GAIN_FIELDS = {"gain", "gain_interval", "gain_prediction_interval", "p_value", "proven"}
 CV_FIELDS = GAIN_FIELDS | {"fell_back"}
@@ -164,4 +167,5 @@ REPORTS: dict[type[Any], Report] = {
     SPHClassifierCV: Report(("sph",), _written_cv, _read_cv),
     SoftmaxClassifier: Report(("softmax",), _written_softmax, _read_softmax),
     AutoHead: Report(tuple(FITTED_HEADS), _written_auto, _read_auto),
+    Decider: Report((DecisionHead.kind,), written_decider, read_decider),
 }

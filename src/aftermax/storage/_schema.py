@@ -18,20 +18,22 @@ from aftermax.answers.scores import AnswerFormat
 from aftermax.auto.head import AutoHead
 from aftermax.auto.kinds import FITTED_HEADS
 from aftermax.auto.softmax import SoftmaxClassifier
+from aftermax.decide.decider import Decider
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.classifier_cv import SPHClassifierCV
 from aftermax.storage._reports import REPORTS
 
-Head = AutoHead | SPHClassifier | SPHClassifierCV | SoftmaxClassifier
+Head = AutoHead | SPHClassifier | SPHClassifierCV | SoftmaxClassifier | Decider
 ESTIMATORS: dict[str, type[Head]] = {
-    one.__name__: one for one in (AutoHead, SPHClassifier, SPHClassifierCV, SoftmaxClassifier)
+    one.__name__: one for one in (AutoHead, SPHClassifier, SPHClassifierCV, SoftmaxClassifier, Decider)
 }
 COLUMN_FIELDS = {"classes_are_objects", "feature_names", "features_width"}
 FIELDS = {"estimator", "parameters", "report", "reference", "head"} | COLUMN_FIELDS
 BY_CLASS = ("class_weight", "class_prior")  # parameters that may be dicts with the classes as keys: lists of pairs
 ONE_LOGIT = "one_logit"  # an optional field: whether the head takes one logit, the log-odds of the second class
 ANSWERS = "answers"  # an optional field: how answers become logits, if the head was fitted on answers
-AS_FITTED = "as fitted"  # the parameter ``classes``, if it was given
+AS_FITTED = "as fitted"  # the parameters ``classes`` and ``costs``, if they were given
+COSTS = "costs"  # the array of a Decider's costs
 
 
 def to_content(head: Head) -> State:
@@ -51,7 +53,9 @@ def to_content(head: Head) -> State:
         "reference": None if head.reference_ is None else head.reference_.to_state(),
         "head": {"kind": fitted.kind, **state.values},
     }
-    return State(values, {"classes": _plain_classes(head.classes_), **state.arrays})
+    costs = getattr(head, "costs_", None)
+    asked = {} if costs is None else {COSTS: costs}
+    return State(values, {"classes": _plain_classes(head.classes_), **asked, **state.arrays})
 
 
 def from_content(content: State) -> Head:
@@ -73,6 +77,9 @@ def from_content(content: State) -> Head:
     head.features_width_ = None if width is None else count(width, "features_width", least=1)
     reference = described["reference"]
     head.reference_ = None if reference is None else Reference.from_state(reference, len(classes))
+    if isinstance(head, Decider):
+        head.costs_ = None if head.costs is None else arrays.take(COSTS, (len(classes),) * 2)
+        head.costs = head.costs_
     report = REPORTS[type(head)]
     values = dict(fields(described["head"], None, "the head"))
     kind = one_of(values.pop("kind", None), report.kinds, "the kind of head")
@@ -118,10 +125,22 @@ def _plain_parameters(head: Head) -> dict[str, Any]:
             parameters[name] = [list(pair) for pair in parameters[name].items()]
     if not isinstance(parameters.get("class_prior"), list | None):
         parameters["class_prior"] = np.asarray(parameters["class_prior"]).tolist()
+    if isinstance(head, Decider):
+        parameters |= _plain_decider(head)
     grid = parameters.get("grid")
     if grid is not None:
         parameters["grid"] = _plain_part(grid) if isinstance(grid, Mapping) else list(map(_plain_part, grid))
     return parameters
+
+
+def _plain_decider(head: Decider) -> dict[str, Any]:
+    """The parameters of a Decider that are no plain values. A metric that is a callable is not saved."""
+    inner = head.head
+    return {
+        "costs": None if head.costs is None else AS_FITTED,
+        "metric": head.metric if isinstance(head.metric, str) else None,
+        "head": None if inner is None else {"estimator": type(inner).__name__, "parameters": _plain_parameters(inner)},
+    }
 
 
 def _plain_part(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,6 +159,12 @@ def _parameters(described: object, estimator: type[Head], classes: NDArray[Any])
     if parameters.get("classes") is not None:
         one_of(parameters["classes"], {AS_FITTED}, "the parameter classes")
         parameters["classes"] = classes.tolist()
+    if parameters.get("costs") is not None:
+        one_of(parameters["costs"], {AS_FITTED}, "the parameter costs")
+    if parameters.get("head") is not None:
+        inner = fields(parameters["head"], {"estimator", "parameters"}, "the parameter head")
+        kind = ESTIMATORS[one_of(inner["estimator"], set(ESTIMATORS) - {estimator.__name__}, "the inner estimator")]
+        parameters["head"] = kind(**_parameters(inner["parameters"], kind, classes))
     for name in BY_CLASS:
         given = parameters.get(name)
         if isinstance(given, list) and not any(isinstance(one, Real) for one in given):

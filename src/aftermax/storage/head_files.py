@@ -35,7 +35,7 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    head : AutoHead, SPHClassifier or SPHClassifierCV
+    head : AutoHead, SPHClassifier, SPHClassifierCV, SoftmaxClassifier or Decider
         Fitted.
     path : str or path-like
         The file to write, with any suffix or none; one that exists is replaced. Its folder must be there.
@@ -45,8 +45,9 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
     Everything that predicts and everything that reports on the head is saved. What is not: ``held_out_``, as it is
     about your samples; ``cv_results_`` and ``best_index_`` of SPHClassifierCV, as the table may be a thousand times
     larger than the head; a RandomState, and ``cv`` of AutoHead if it is a splitter or a list of splits, which are None
-    in the loaded head. Of the samples that the head was fitted on, the file holds means, spreads and up to 128 hashes,
-    by which :func:`~aftermax.check` knows them again; no sample can be restored from these.
+    in the loaded head; ``head_`` of a Decider, and its ``metric`` if that is a callable. Of the samples that the head
+    was fitted on, the file holds means, spreads and up to 128 hashes, by which :func:`~aftermax.check` knows them
+    again; no sample can be restored from these.
 
     Examples
     --------

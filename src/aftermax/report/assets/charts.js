@@ -1,4 +1,4 @@
-// The five charts. Each function takes a width and returns what a Chart draws.
+// The charts. Each function takes a width and returns what a Chart draws.
 
 const samplesAxis = { title: "samples", format: (value) => count(Math.abs(Math.round(value))) };
 
@@ -170,6 +170,39 @@ function drawReliability(width) {
     return { node, x: cx, y: cy - 8, text };
   });
   return { height: bottom + 42, nodes, marks };
+}
+
+// ---- what the head may decide alone ----
+
+const RISK_STEP = 5; // of the points that show their values: one in so many
+
+function drawRisk(width) {
+  const { shares, before, after, acceptable, alone } = data.risk;
+  const largest = Math.max(0.01, acceptable ?? 0, ...before, ...after);
+  const [left, top, bottom] = [52, 10, 260];
+  const x = linearScale(0, 1, left, width - 24);
+  const y = linearScale(0, largest * 1.05, bottom, top);
+  const asPercent = (value) => `${Number((100 * value).toPrecision(3))} %`;
+  const axis = { title: "share of the samples that is decided alone", format: asPercent };
+  const path = (errors, kind) =>
+    svg("path", { d: errors.map((error, k) => `${k ? "L" : "M"}${x(shares[k])} ${y(error)}`).join(""), class: kind });
+  const nodes = [
+    ...horizontalAxis(x, ticks(0, 1, 5), axis, bottom, bottom, x(0.5)),
+    ...verticalAxis(y, ticks(0, largest, 5), asPercent, left, x(1)),
+    path(before, "risk"),
+    path(after, "risk by-head"),
+  ];
+  if (acceptable !== null) nodes.push(svg("line", { x1: left, x2: x(1), y1: y(acceptable), y2: y(acceptable), class: "limit" }));
+  if (alone) nodes.push(svg("line", { x1: x(alone), x2: x(alone), y1: top, y2: bottom, class: "gate" }));
+  const marks = shares.flatMap((share, k) => ((k + 1) % RISK_STEP ? [] : [riskPoint(share, before[k], after[k], x, y)]));
+  return { height: bottom + 42, nodes, marks };
+}
+
+function riskPoint(share, before, after, x, y) {
+  const [cx, cy] = [x(share), y(after)];
+  const node = svg("g", {}, diamond(cx, cy, 3.5), svg("rect", { x: cx - 8, y: 10, width: 16, height: 250, class: "target" }));
+  const text = `The most certain ${percent(share)} of the samples\nerror of softmax: ${percent(before)}\nerror of the head: ${percent(after)}`;
+  return { node, x: cx, y: cy - 8, text };
 }
 
 // ---- one row of the response array ----

@@ -87,6 +87,7 @@ byId("class-note").textContent = data.otherClasses
   .join(" ");
 if (data.pairs.length) new Chart("pair-chart", "Samples confused, before and after, by pair of classes", drawPairs);
 else byId("pair-chart").closest("figure").remove();
+if (data.risk) new Chart("risk-chart", "Error of the most certain samples, by softmax and by the head", drawRisk);
 startGate();
 new Chart("reliability-chart", "Accuracy of softmax by its certainty", drawReliability);
 startResponses();
