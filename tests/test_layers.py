@@ -16,6 +16,7 @@ LAYERS = [
     {"_heads", "unlabelled"},
     {"sph", "_residual"},
     {"_many"},
+    {"_wrapped"},
     {"auto"},
     {"_audit", "_check", "posthoc", "storage"},
     {"bridges", "_scorefiles", "plots"},

@@ -16,6 +16,7 @@ NAMES = [
     "ResponseArray",
     "SPHClassifier",
     "SPHClassifierCV",
+    "SoftmaxClassifier",
     "TopKScores",
     "__version__",
     "audit",

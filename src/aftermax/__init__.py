@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from aftermax.answers.top_k import scores_from_top_k
     from aftermax.auto.fit import fit
     from aftermax.auto.head import AutoHead
+    from aftermax.auto.softmax import SoftmaxClassifier
     from aftermax.posthoc.classifier import PostHocClassifier
     from aftermax.sph.classifier import SPHClassifier
     from aftermax.sph.classifier_cv import SPHClassifierCV
@@ -29,6 +30,7 @@ __all__ = [
     "ResponseArray",
     "SPHClassifier",
     "SPHClassifierCV",
+    "SoftmaxClassifier",
     "TopKScores",
     "__version__",
     "audit",
@@ -52,6 +54,7 @@ _HOMES = {
     "ResponseArray": "aftermax.sph.response_array",
     "SPHClassifier": "aftermax.sph.classifier",
     "SPHClassifierCV": "aftermax.sph.classifier_cv",
+    "SoftmaxClassifier": "aftermax.auto.softmax",
     "TopKScores": "aftermax.answers.scores",
     "audit": "aftermax._audit.run",
     "batch_calibration": "aftermax.unlabelled.batch_calibration",

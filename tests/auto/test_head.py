@@ -70,6 +70,33 @@ def test_where_softmax_stays_probabilities_are_those_of_temperature_scaling():
     np.testing.assert_array_equal(probabilities.argmax(axis=1), logits.argmax(axis=1))
 
 
+def test_out_of_fold_probabilities_are_largest_at_the_out_of_fold_predictions(fitted):
+    logits, labels = weak_samples()
+    probabilities = fitted.held_out_proba_
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(fitted.classes_[probabilities.argmax(axis=1)], fitted.held_out_)
+    in_sample = fitted.predict_proba(logits)
+    assert log_loss(in_sample, labels) < log_loss(probabilities, labels)
+    combination = fitted.candidates_["combination"]
+    assert log_loss(probabilities, labels) == pytest.approx(combination.log_loss, rel=0.05)
+
+
+def test_out_of_fold_probabilities_of_softmax_have_a_temperature_only_where_it_is_proven():
+    logits, labels = honest()
+    kept = AutoHead(cv=2, only_proven=True).fit(logits, labels)
+    assert (kept.chosen_, kept.fitted_head_.temperature) == ("softmax", 1.0)
+    np.testing.assert_array_equal(kept.held_out_proba_, kept.predict_proba(logits))
+    scaled = AutoHead(cv=2, only_proven=True).fit(4 * logits, labels)
+    assert scaled.fitted_head_.temperature != 1.0
+    assert log_loss(scaled.held_out_proba_, labels) < 1.2 * log_loss(scaled.predict_proba(4 * logits), labels)
+
+
+def test_samples_that_no_split_holds_out_have_no_out_of_fold_probabilities():
+    logits, labels = weak_samples()
+    head = AutoHead(cv=TimeSeriesSplit(3)).fit(logits, labels)
+    np.testing.assert_array_equal(np.isnan(head.held_out_proba_).any(axis=1), ~head.held_out_mask_)
+
+
 def test_equal_logits_get_the_same_prediction_from_both(fitted):
     equal = np.zeros((3, 5))
     np.testing.assert_array_equal(fitted.predict_proba(equal).argmax(axis=1), fitted.predict(equal))

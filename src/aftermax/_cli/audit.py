@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aftermax._audit.result import Audit
     from aftermax._scorefiles import LabelledScores
     from aftermax.auto.head import AutoHead
+    from aftermax.auto.softmax import SoftmaxClassifier
     from aftermax.sph.classifier_cv import SPHClassifierCV
 
 
@@ -70,11 +71,14 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     """The audit of a score file, and the file's content."""
     from aftermax._scorefiles import read_scores
 
-    if head.head is HeadName.sph and head.class_prior is not None:
-        raise ValueError("--class-prior needs --head auto: use --class-weight with --head sph.")
+    if head.head is not HeadName.auto and head.class_prior is not None:
+        instead = ": use --class-weight with --head sph" if head.head is HeadName.sph else ""
+        raise ValueError(f"--class-prior needs --head auto{instead}.")
+    if head.head is HeadName.softmax and head.class_weight is not None:
+        raise ValueError("--class-weight changes no prediction of --head softmax: use --head auto.")
     with_features = head.head is HeadName.auto and not file.logits_only
     if file.feature_files and not with_features:
-        reason = "--logits-only" if file.logits_only else "--head sph"
+        reason = "--logits-only" if file.logits_only else f"--head {head.head.value}"
         raise ValueError(f"--features cannot be used with {reason}: leave one of the two out.")
     if file.positive is not None and file.classes is not None:
         raise ValueError("--positive and --classes cannot be used together: --positive is for one column of scores.")
@@ -106,10 +110,13 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     return result, samples
 
 
-def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV:
+def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV | SoftmaxClassifier:
     from aftermax.auto.head import AutoHead
+    from aftermax.auto.softmax import SoftmaxClassifier
     from aftermax.sph.classifier_cv import SPHClassifierCV
 
+    if head.head is HeadName.softmax:
+        return SoftmaxClassifier(random_state=head.seed)
     weight, jobs = class_weight(head.class_weight, classes), head.jobs or -1
     if head.head is HeadName.sph:
         return SPHClassifierCV(class_weight=weight, random_state=head.seed, n_jobs=jobs)

@@ -74,6 +74,7 @@ class HeadName(StrEnum):
 
     auto = "auto"
     sph = "sph"
+    softmax = "softmax"
 
 
 class Budget(StrEnum):
@@ -90,7 +91,11 @@ class HeadOptions:
 
     head: Annotated[
         HeadName,
-        typer.Option("--head", help="auto: the best of several heads, or softmax (AutoHead). sph: SPHClassifierCV."),
+        typer.Option(
+            "--head",
+            help="auto: the best of several heads, or softmax (AutoHead). sph: SPHClassifierCV. softmax: the model as "
+            "it is, with calibrated probabilities (SoftmaxClassifier).",
+        ),
     ] = HeadName.auto
     only_proven: Annotated[
         bool,

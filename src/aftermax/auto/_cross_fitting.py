@@ -9,7 +9,7 @@ Journal 21, 2018.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from aftermax._residual.samples import Samples
 from aftermax._utils.folds import Split
 from aftermax._utils.multinomial import Scores
 from aftermax._utils.progress import Progress
-from aftermax._utils.softmax import log_losses, softmax
+from aftermax._utils.softmax import log_losses, settle_argmax, softmax
 from aftermax._utils.threads import in_threads, one_thread
 from aftermax.auto.candidates import OutOfFold
 
@@ -129,8 +129,10 @@ class _Means:
         self.times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(samples.codes))
         self.held_out = self.times > 0
         self.several = bool(self.times.max() > 1)
+        # They decide where there are several, and only then are logits few.
+        self.precision = np.float64 if self.several else np.float32
         self.predictions: dict[CandidateKey, NDArray[np.int64]] = {}
-        self.probabilities: dict[CandidateKey, Scores] = {}
+        self.probabilities: dict[CandidateKey, NDArray[Any]] = {}
         self.losses: dict[CandidateKey, NDArray[np.float64]] = {}
 
     def add(self, which: NDArray[np.intp], key: CandidateKey, scores: Scores) -> None:
@@ -139,16 +141,16 @@ class _Means:
         losses = self.losses.setdefault(key, np.zeros(len(predictions)))
         predictions[which] = scores.argmax(axis=1)
         losses[which] += log_losses(scores, self.samples.codes[which])
-        if self.several and key[0] != "softmax":
-            self.probabilities.setdefault(key, np.zeros(shape))[which] += softmax(scores)
+        self.probabilities.setdefault(key, np.zeros(shape, self.precision))[which] += softmax(scores)
 
     def result(self, key: CandidateKey) -> OutOfFold:
-        """Predictions (softmax's for samples that are never held out) and log losses."""
-        predictions = self.predictions[key]
-        if key in self.probabilities:
-            several = self.times > 1
-            predictions = np.where(several, self.probabilities[key].argmax(axis=1), predictions)
-        return OutOfFold(predictions, self.losses[key] / np.maximum(self.times, 1))
+        """Predictions (softmax's for samples that are never held out), log losses and probabilities."""
+        predictions, probabilities = self.predictions[key], self.probabilities.pop(key)
+        if self.several and key[0] != "softmax":
+            predictions = np.where(self.times > 1, probabilities.argmax(axis=1), predictions)
+        probabilities /= np.maximum(self.times, 1)[:, None]
+        settle_argmax(probabilities, predictions)
+        return OutOfFold(predictions, self.losses[key] / np.maximum(self.times, 1), probabilities)
 
     def unscaled(self) -> NDArray[np.float64]:
         return log_losses(self.samples.logits.copy(), self.samples.codes)

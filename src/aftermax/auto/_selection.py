@@ -46,7 +46,7 @@ class Selection:
     tier: str  # "softmax" if softmax is kept
     trust: float
     decision: Decision
-    out_of_fold: NDArray[np.int64]  # predictions of what predicts; softmax's where a sample was never held out
+    out_of_fold: OutOfFold  # of what predicts; softmax's where a sample was never held out
     held_out: NDArray[np.bool_]
     candidates: Candidates
     stacking_weights: dict[str, float]
@@ -88,7 +88,8 @@ def select(
     softmax = crossed.softmax
     judged = [
         Judged(
-            *key,
+            key[0],
+            key[1],
             evaluation.compare(softmax.predictions, one.predictions),
             evaluation.log_loss(one.losses),
             evaluation.loss_p_value(softmax.losses, one.losses) if key[0] != "sph" else np.nan,
@@ -106,7 +107,7 @@ def select(
         tier=tier,
         trust=0.0 if tier == "softmax" else trust,
         decision=decision,
-        out_of_fold=softmax.predictions if tier == "softmax" else found[(tier, trust)].predictions,
+        out_of_fold=_kept_softmax(softmax, samples, temperature) if tier == "softmax" else found[(tier, trust)],
         held_out=crossed.held_out,
         candidates=Candidates(table, candidate_name(tier, trust), weighted=bool(np.ptp(samples.weights) > 0)),
         stacking_weights=crossed.stacking_weights,
@@ -137,6 +138,13 @@ def _proven_temperature(crossed: CrossFitted, evaluation: Evaluation, alpha: flo
     """The temperature, if it lowers the log loss significantly; else 1."""
     better = evaluation.loss_p_value(crossed.unscaled_losses, crossed.softmax.losses) < alpha
     return crossed.temperature if better else 1.0
+
+
+def _kept_softmax(softmax: OutOfFold, samples: Samples | ManySamples, temperature: float) -> OutOfFold:
+    """Softmax as it predicts: without a temperature, unless that is proven to be better."""
+    if isinstance(samples, ManySamples) or temperature != 1.0:
+        return softmax
+    return softmax._replace(probabilities=SoftmaxHead().predict_proba([samples.logits]))
 
 
 def _fitted(tier: str, trust: float, crossed: CrossFitted, temperature: float, sph: Choice | None) -> FittedHead:

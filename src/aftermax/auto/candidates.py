@@ -41,10 +41,14 @@ SHARES = {0.25: "1/4", 0.5: "1/2", 0.75: "3/4"}
 
 
 class OutOfFold(NamedTuple):
-    """The out-of-fold prediction of each sample, as a column number, and its log loss (NaN if there is none)."""
+    """The out-of-fold prediction of each sample, as a column number, and its log loss (NaN if there is none).
+
+    ``probabilities`` are largest at the predictions; None where they are not kept.
+    """
 
     predictions: NDArray[np.int64]
     losses: NDArray[np.float64]
+    probabilities: NDArray[np.floating[Any]] | None = None
 
 
 class Evaluation(NamedTuple):

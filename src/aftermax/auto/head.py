@@ -115,6 +115,9 @@ class AutoHead(HeadEstimator):
     held_out_ : ndarray of shape (n_samples,)
         Out-of-fold predictions of the candidate that predicts; softmax's if it is kept. ``gain_`` follows from these,
         except for samples that were not fitted on because they are very many.
+    held_out_proba_ : ndarray of shape (n_samples, K) or None
+        Out-of-fold probabilities of the candidate that predicts, largest at ``held_out_``; NaN for samples that were
+        not held out. None if ``chosen_`` is "sph", or if there are more than 256 classes.
     held_out_mask_ : ndarray of shape (n_samples,)
         Which samples were held out; all of them, unless ``cv`` leaves some out, as ``TimeSeriesSplit`` does.
     class_shares_ : ndarray of shape (K,)
@@ -294,16 +297,25 @@ class AutoHead(HeadEstimator):
 
     def _report_held_out(self, selection: Selection, samples: Samples, fitted_on: NDArray[np.intp]) -> None:
         """Out-of-fold predictions, and the head's predictions of the samples that it was not fitted on."""
+        found, out_of_fold = selection.fitted, selection.out_of_fold
         codes = np.empty(len(samples.codes), dtype=np.int64)
-        codes[fitted_on] = selection.out_of_fold
+        codes[fitted_on] = out_of_fold.predictions
         mask = np.ones(len(codes), dtype=bool)
         mask[fitted_on] = selection.held_out
+        probabilities = None
+        if out_of_fold.probabilities is not None:
+            probabilities = np.full(samples.logits.shape, np.nan)
+            probabilities[fitted_on[selection.held_out]] = out_of_fold.probabilities[selection.held_out]
         others = np.setdiff1d(np.arange(len(codes)), fitted_on)
         step = samples_per_chunk(samples.logits.shape[1], LOGITS_AT_A_TIME)
         for first in range(0, len(others), step):
             some = others[first : first + step]
-            codes[some] = selection.fitted.predict([values[some] for values in samples.inputs])
+            inputs = [values[some] for values in samples.inputs]
+            codes[some] = found.predict(inputs)
+            if probabilities is not None:
+                probabilities[some] = found.predict_proba(inputs)
         self.held_out_: NDArray[Any] = self.classes_[codes]
+        self.held_out_proba_: NDArray[np.float64] | None = probabilities
         self.held_out_mask_ = mask
 
     def predict(self, X: ArrayLike, features: ArrayLike | None = None) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from aftermax._utils.untrusted import count, fields, flag, number, one_of, some
 from aftermax.auto.candidates import CORRECTIONS, DESCRIPTIONS, SHARES, Candidate, Candidates, candidate_name
 from aftermax.auto.head import AutoHead
 from aftermax.auto.kinds import FITTED_HEADS, KIND_OF_TIER
+from aftermax.auto.softmax import SoftmaxClassifier
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
@@ -73,6 +74,19 @@ def _read_cv(head: SPHClassifierCV, described: object) -> None:
     _read_gain(head, named)
     head.fell_back_ = flag(named["fell_back"], "fell_back")
     head.best_params_ = dict(head.fitted_head_.hyperparameters)
+
+
+# ---- softmax ---------------------------------------------------------------------------------------------------------
+
+
+def _written_softmax(head: SoftmaxClassifier) -> dict[str, Any]:
+    return {"class_shares": head.class_shares_}
+
+
+def _read_softmax(head: SoftmaxClassifier, described: object) -> None:
+    named = fields(described, {"class_shares"}, "the report of SoftmaxClassifier")
+    head.class_shares_ = _class_shares(named["class_shares"], len(head.classes_))
+    head.temperature_ = head.fitted_head_.temperature
 
 
 # ---- AutoHead --------------------------------------------------------------------------------------------------------
@@ -148,5 +162,6 @@ def _candidate(described: object) -> Candidate:
 REPORTS: dict[type[Any], Report] = {
     SPHClassifier: Report(("sph",), lambda head: {}, _read_sph),
     SPHClassifierCV: Report(("sph",), _written_cv, _read_cv),
+    SoftmaxClassifier: Report(("softmax",), _written_softmax, _read_softmax),
     AutoHead: Report(tuple(FITTED_HEADS), _written_auto, _read_auto),
 }

@@ -17,12 +17,15 @@ from aftermax.answers.pairs import MAX_SCORE
 from aftermax.answers.scores import AnswerFormat
 from aftermax.auto.head import AutoHead
 from aftermax.auto.kinds import FITTED_HEADS
+from aftermax.auto.softmax import SoftmaxClassifier
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.classifier_cv import SPHClassifierCV
 from aftermax.storage._reports import REPORTS
 
-Head = AutoHead | SPHClassifier | SPHClassifierCV
-ESTIMATORS: dict[str, type[Head]] = {one.__name__: one for one in (AutoHead, SPHClassifier, SPHClassifierCV)}
+Head = AutoHead | SPHClassifier | SPHClassifierCV | SoftmaxClassifier
+ESTIMATORS: dict[str, type[Head]] = {
+    one.__name__: one for one in (AutoHead, SPHClassifier, SPHClassifierCV, SoftmaxClassifier)
+}
 COLUMN_FIELDS = {"classes_are_objects", "feature_names", "features_width"}
 FIELDS = {"estimator", "parameters", "report", "reference", "head"} | COLUMN_FIELDS
 BY_CLASS = ("class_weight", "class_prior")  # parameters that may be dicts with the classes as keys: lists of pairs

@@ -1,0 +1,1 @@
+"""Heads around another head: what is made of its probabilities."""
