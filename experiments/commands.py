@@ -76,6 +76,13 @@ Out = Annotated[
 ]
 Kept = Annotated[Path, typer.Option("--kept", metavar="FOLDER", help="Folder where the networks' scores are kept.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Two sizes and two networks only.")]
+More = Annotated[
+    bool,
+    typer.Option(
+        "--more",
+        help="Add draws with the code, versions and processor of today, even if others made those that are there.",
+    ),
+]
 Again = Annotated[bool, typer.Option("--again", help="Forget the results that are in the folder, and start over.")]
 Networks = Annotated[
     int,
@@ -516,6 +523,7 @@ def zeroshot(
     jobs: Jobs = 2,
     redo: Redo = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two draws with 154 and with 385 labels only.")] = False,
+    more: More = False,
     again: Again = False,
 ) -> None:
     """A zero-shot classifier and a few labels.
@@ -531,7 +539,8 @@ def zeroshot(
 
     redone, folder = _methods(redo, LINES), _folder(out, "zeroshot", quick)
     experiment = ZeroShotExperiment(embed(banking77_folder(text), kept))
-    outcomes = experiment.run(tasks(draws, quick), folder / "outcomes.csv", again=again, redo=redone, jobs=jobs)
+    path = folder / "outcomes.csv"
+    outcomes = experiment.run(tasks(draws, quick), path, again=again, redo=redone, more=more, jobs=jobs)
     print(report.write(outcomes, folder))
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
 

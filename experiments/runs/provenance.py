@@ -7,7 +7,8 @@ Its entries are
 - ``commit``: the commit of the repository, with ``-dirty`` if the code had changes that were not committed;
 - ``code``: a digest of the source files that the numbers depend on;
 - ``versions`` and ``processor``;
-- ``added`` and ``redone``, if some methods were measured later, or again: which, and with which commit and code.
+- ``added`` and ``redone``, if some methods were measured later, or again: which, and with which commit and code;
+- ``more``, if some tasks were measured later: which, and with which commit, code, versions and processor.
 
 Results that were made before there was such a record have no ``commit`` but ``committed_in``, the commit that added
 their numbers to the repository, and a ``note``.
@@ -199,6 +200,21 @@ def with_redone(then: Provenance, methods: Sequence[str], now: Provenance) -> Pr
     return then | {"redone": [*then.get("redone", []), _entry(methods, now)]}
 
 
+def without(made: Provenance, names: Sequence[str]) -> Provenance:
+    """The provenance without some of its settings."""
+    return made | {"settings": {name: value for name, value in made["settings"].items() if name not in names}}
+
+
+def with_more(then: Provenance, keys: Sequence[Sequence[Any]], now: Provenance) -> Provenance:
+    """The provenance of results to which whole tasks are added now, in another way than the others were measured."""
+    made = {name: now[name] for name in ("commit", "code", "versions", "processor")}
+    entries, added = list(then.get("more", [])), [list(key) for key in keys]
+    if entries and all(entries[-1][name] == made[name] for name in made):  # a run that was stopped is resumed
+        before = entries.pop()["tasks"]
+        added = [*before, *(key for key in added if key not in before)]
+    return then | {"more": [*entries, {"tasks": added, **made}]}
+
+
 def _entry(methods: Sequence[str], now: Provenance) -> dict[str, Any]:
     return {"methods": list(methods), "commit": now["commit"], "code": now["code"]}
 
@@ -218,5 +234,7 @@ def sentence(folder: Path) -> str:
         for entry in entries:
             text += f"; {', '.join(entry['methods'])} {what}"
             text += f" with commit {entry['commit']}" if entry.get("commit") else " later"
+    for entry in made.get("more", []):
+        text += f"; tasks measured later: {len(entry['tasks'])}, with commit {entry['commit']} on {entry['processor']}"
     note = f" {made['note']}" if made.get("commit") and made.get("note") else ""
     return f"{text}. The settings, versions and processor are in [{NAME}]({NAME}).{note}\n"

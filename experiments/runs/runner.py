@@ -46,6 +46,7 @@ class Experiment(ABC, Generic[Task, Record]):
     seeds: ClassVar[str]  # where the random numbers come from
     code: ClassVar[tuple[str, ...]]  # the files and folders of experiments that the numbers depend on
     every_method: ClassVar[bool] = True  # whether those that are new are measured in tasks that are there already
+    of_the_processor: ClassVar[tuple[str, ...]] = ()  # settings that differ in the last digits from one to another
     methods: Sequence[str] = ()
 
     @abstractmethod
@@ -83,7 +84,14 @@ class Experiment(ABC, Generic[Task, Record]):
         return 1
 
     def run(
-        self, tasks: Sequence[Task], path: Path, *, again: bool = False, redo: Sequence[str] = (), jobs: int = 1
+        self,
+        tasks: Sequence[Task],
+        path: Path,
+        *,
+        again: bool = False,
+        redo: Sequence[str] = (),
+        more: bool = False,
+        jobs: int = 1,
     ) -> list[Record]:
         """The records of every task, in the order of the tasks.
 
@@ -98,12 +106,17 @@ class Experiment(ABC, Generic[Task, Record]):
             Forget what the file holds, and measure everything again.
         redo : sequence of str, default=()
             Methods to measure again, with the code as it is now. ``run.json`` says which.
+        more : bool, default=False
+            Whether tasks that are missing as a whole may be measured with other code, versions and processor than those
+            that are there, as tasks are independent. ``run.json`` says which were.
         jobs : int, default=1
             How many processes to use, each with one thread.
         """
         known = {} if again else self._known(path)
         missing = self._missing(tasks, known, redo)
-        made = self._provenance(path, missing, redo, fresh=not known)
+        if more and any(task.key in known for task, _ in missing):
+            raise ValueError("Methods are missing in tasks that are there already: only whole tasks can be added so.")
+        made = self._provenance(path, missing, redo, fresh=not known, more=more)
         try:
             self.prepare([task for task, _ in missing])
             if missing:
@@ -141,19 +154,26 @@ class Experiment(ABC, Generic[Task, Record]):
         return [name for name in self.methods if name in wanted]
 
     def _provenance(
-        self, path: Path, missing: Missing[Task], redo: Sequence[str], *, fresh: bool
+        self, path: Path, missing: Missing[Task], redo: Sequence[str], *, fresh: bool, more: bool
     ) -> provenance.Provenance:
         """How the records will have been made; an error if those that are there were made in another way."""
         now = provenance.current(self.name, self.settings(), self.seeds, self.code, self.packages())
         if fresh:
             return now
         then = provenance.read(path.parent)
+        if more or not missing:
+            then, now = (provenance.without(made, self.of_the_processor) for made in (then, now))
+        if more and missing:
+            provenance.check(path.parent, then, now, (), adding=False)
+            return provenance.with_more(provenance.read(path.parent), [task.key for task, _ in missing], now)
         new = provenance.new_methods(then, now) if self.every_method else []
         made = provenance.with_added(then, new, now) if new else then
         measured = {name for _, methods in missing for name in methods}
         provenance.check(path.parent, made, now, measured, adding=bool(missing), redoing=bool(redo))
         again = [name for name in redo if name in measured and name not in new]
-        return provenance.with_redone(made, again, now) if again else made
+        if again:
+            return provenance.with_redone(made, again, now)
+        return made if missing else provenance.read(path.parent)
 
     def _complete(self, missing: Missing[Task], known: dict[Key, list[Record]], path: Path, jobs: int) -> None:
         """Measure what is missing, and write the file after each task. What is measured again is replaced by then."""

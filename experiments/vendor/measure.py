@@ -123,6 +123,7 @@ class VendorExperiment(Experiment[Task, Outcome]):
         "vendor/with_magika.py",
         "vendor/with_py3langid.py",
     )
+    of_the_processor = ("scores",)
 
     models: Sequence[tuple[str, int]]  # each with a length of pieces
     folder: Path = FOLDER

@@ -142,6 +142,7 @@ class ZeroShotExperiment(Experiment[Task, Outcome]):
         "zeroshot/measure.py",
         "zeroshot/methods.py",
     )
+    of_the_processor = ("samples",)  # embeddings
 
     embeddings: Path
     methods: Sequence[str] = tuple(LINES)

@@ -243,3 +243,53 @@ def test_without_torch_the_error_names_the_install_command_and_nothing_is_lost(t
     with pytest.raises(ImportError, match=r"pip install --editable '\.\[experiments\]'"):
         Powers().run(TASKS, path, again=True)
     assert len(read_records(Record, path)) == len(records)
+
+
+# ---- more tasks, measured in another way -----------------------------------------------------------------------------
+
+
+def test_independent_tasks_are_added_with_other_code_if_asked_for_and_run_json_says_which(tmp_path, monkeypatch):
+    path = tmp_path / "powers.csv"
+    Powers().run(TASKS[:1], path)
+    monkeypatch.setattr(provenance, "code_digest", lambda code: "another")
+    with pytest.raises(ValueError, match=r"code was .*, is another"):
+        Powers().run(TASKS, path)
+    with pytest.raises(KeyboardInterrupt):
+        Powers(killed_at=2).run(TASKS, path, more=True)
+    resumed = Powers()
+    assert len(resumed.run(TASKS, path, more=True)) == 6
+    assert resumed.measured == [(2, "square", "cube")]
+    made = json.loads((tmp_path / "run.json").read_text())
+    (entry,) = made["more"]
+    assert (entry["tasks"], entry["code"]) == ([[1], [2]], "another")
+    assert made["code"] != "another"
+    assert "tasks measured later: 2" in provenance.sentence(tmp_path)
+
+
+def test_methods_are_never_added_in_another_way(tmp_path, monkeypatch):
+    path = tmp_path / "powers.csv"
+    Powers(methods=("square",)).run(TASKS, path)
+    monkeypatch.setattr(provenance, "code_digest", lambda code: "another")
+    with pytest.raises(ValueError, match="only whole tasks"):
+        Powers().run(TASKS, path, more=True)
+
+
+class OnAProcessor(Powers):
+    of_the_processor = ("samples",)
+
+    def __init__(self, samples):
+        super().__init__()
+        self.samples = samples
+
+    def settings(self):
+        return super().settings() | {"samples": self.samples}
+
+
+def test_a_setting_that_differs_by_the_processor_stops_nothing_but_a_plain_addition(tmp_path):
+    path = tmp_path / "powers.csv"
+    OnAProcessor("a").run(TASKS[:2], path)
+    assert len(OnAProcessor("b").run(TASKS[:2], path)) == 4  # as for the report alone
+    with pytest.raises(ValueError, match="samples was a, is b"):
+        OnAProcessor("b").run(TASKS, path)
+    assert len(OnAProcessor("b").run(TASKS, path, more=True)) == 6
+    assert json.loads((tmp_path / "run.json").read_text())["settings"]["samples"] == "a"
