@@ -13,7 +13,7 @@ from helpers.samples import ROOT
 LAYERS = [
     {"_utils"},
     {"answers"},
-    {"_heads", "unlabelled"},
+    {"_heads", "unlabelled", "_priors"},
     {"sph", "_residual"},
     {"_many"},
     {"_wrapped"},

@@ -19,10 +19,11 @@ from aftermax._utils.softmax import MIN_PROBABILITY, log_losses, softmax
 
 Numbers = NDArray[np.float64]
 
-SLOPE_DEVIATION = 0.5  # standard deviations of the normal priors: of the slope around 1,
-BIAS_DEVIATION = 0.3  # and of the biases around 0
+SLOPE_DEVIATION = 0.5  # of the normal prior of the slope, around 1
+BIAS_DEVIATION, LEAST_DEVIATION, ROUNDS = 0.3, 0.03, 10  # of that of the biases, around 0: fitted in so many rounds
 MIN_SLOPE = 0.05
 MOST_STEPS, TOLERANCE = 50, 1e-9  # of Newton's method
+ENOUGH = 0.01  # relative change of the deviation
 
 
 class Calibration(NamedTuple):
@@ -46,19 +47,69 @@ def log_probabilities(probabilities: Numbers) -> Numbers:
 
 
 class FittedCalibration(NamedTuple):
-    """A calibration, and what a small change of the samples' weights does to it."""
+    """A calibration, and what it would be with other samples."""
 
     calibration: Calibration
     influences: Numbers  # of each sample, with its weight, on the slope (first column) and the biases
+    prior_influences: Numbers  # those of the prior, by parameter, for each of its standard deviations
 
-    def reweighted(self, times: Numbers) -> Calibration:
-        """The calibration if each sample counted so many times: one step of Newton's method."""
-        changed = np.array([self.calibration.slope, *self.calibration.biases]) + (times - 1) @ self.influences
-        return Calibration(max(float(changed[0]), MIN_SLOPE), changed[1:])
+    def reweighted(self, times: Numbers, prior_draw: Numbers) -> Calibration:
+        """The calibration if each sample counted so many times, and the prior were centered elsewhere.
+
+        With exponential and normal random numbers it is a draw from the posterior (a Bayesian bootstrap), by one step
+        of Newton's method.
+        """
+        found = np.array([self.calibration.slope, *self.calibration.biases])
+        found += (times - 1) @ self.influences + prior_draw @ self.prior_influences
+        return Calibration(max(float(found[0]), MIN_SLOPE), found[1:])
+
+
+class _Problem(NamedTuple):
+    """Penalised maximum likelihood: the parameters are the slope and the biases."""
+
+    logs: Numbers
+    codes: NDArray[np.int64]
+    weights: Numbers
+
+    def loss(self, found: Numbers, precisions: Numbers) -> float:
+        """The weighted sum of log losses, and the penalty."""
+        losses = log_losses(found[0] * self.logs + found[1:], self.codes)
+        return float(self.weights @ losses + precisions @ np.square(_from_center(found)) / 2)
+
+    def derivatives(self, found: Numbers, precisions: Numbers) -> tuple[Numbers, Numbers]:
+        """The gradient of each sample's weighted log loss, and the Hessian of the penalised sum."""
+        probabilities = softmax(found[0] * self.logs + found[1:])
+        weighted = probabilities * self.weights[:, None]
+        residuals = weighted.copy()
+        residuals[np.arange(len(self.codes)), self.codes] -= self.weights
+        gradients = np.column_stack([(residuals * self.logs).sum(axis=1), residuals])
+        centered = self.logs - (probabilities * self.logs).sum(axis=1, keepdims=True)
+        hessian = np.diag(precisions)
+        hessian[0, 0] += (weighted * centered * self.logs).sum()
+        hessian[0, 1:] += (weighted * centered).sum(axis=0)
+        hessian[1:, 0] = hessian[0, 1:]
+        hessian[1:, 1:] += np.diag(weighted.sum(axis=0)) - weighted.T @ probabilities
+        return gradients, hessian
+
+    def newton(self, found: Numbers, precisions: Numbers) -> Numbers:
+        """The minimum, by Newton's method with steps that are halved until they go down."""
+        loss = self.loss(found, precisions)
+        for _ in range(MOST_STEPS):
+            gradients, hessian = self.derivatives(found, precisions)
+            step = np.linalg.solve(hessian, gradients.sum(axis=0) + precisions * _from_center(found))
+            before = loss
+            for halvings in range(20):
+                shorter = found - step / 2**halvings
+                if shorter[0] >= MIN_SLOPE and self.loss(shorter, precisions) < loss:
+                    found, loss = shorter, self.loss(shorter, precisions)
+                    break
+            if before - loss < TOLERANCE * len(self.codes):
+                break
+        return found
 
 
 def fit_calibration(probabilities: Numbers, codes: NDArray[np.int64], weights: Numbers) -> FittedCalibration:
-    """Fit by penalised maximum likelihood, with Newton's method.
+    """Fit by penalised maximum likelihood. How far the biases are shrunk is fitted, too (empirical Bayes).
 
     Parameters
     ----------
@@ -69,57 +120,22 @@ def fit_calibration(probabilities: Numbers, codes: NDArray[np.int64], weights: N
     weights : ndarray of shape (n_samples,)
         Weights; their mean should be 1, as they are counted like samples against the prior.
     """
-    logs = log_probabilities(probabilities)
-    found, loss = np.concatenate([[1.0], np.zeros(logs.shape[1])]), np.inf
-    for _ in range(MOST_STEPS):
-        gradients, hessian = _derivatives(logs, codes, weights, found)
-        step = np.linalg.solve(hessian, gradients.sum(axis=0) + _penalty_slope(found))
-        before, loss = loss, _loss(logs, codes, weights, found)
-        if before - loss < TOLERANCE * len(codes):
+    problem = _Problem(log_probabilities(probabilities), codes, weights)
+    n_classes = probabilities.shape[1]
+    found, deviation = np.concatenate([[1.0], np.zeros(n_classes)]), BIAS_DEVIATION
+    for _ in range(ROUNDS):
+        precisions = np.array([SLOPE_DEVIATION**-2.0] + [deviation**-2.0] * n_classes)
+        found = problem.newton(found, precisions)
+        gradients, hessian = problem.derivatives(found, precisions)
+        posterior = np.linalg.inv(hessian)
+        spread = np.sqrt((np.square(found[1:]) + np.diag(posterior)[1:]).mean())
+        before, deviation = deviation, max(float(spread), LEAST_DEVIATION)
+        if abs(deviation / before - 1) < ENOUGH:
             break
-        found = _shortened(logs, codes, weights, found, step, loss)
-    gradients, hessian = _derivatives(logs, codes, weights, found)
-    return FittedCalibration(Calibration(float(found[0]), found[1:]), -np.linalg.solve(hessian, gradients.T).T)
+    calibration = Calibration(float(found[0]), found[1:])
+    return FittedCalibration(calibration, -gradients @ posterior, np.sqrt(precisions)[:, None] * posterior)
 
 
-def _derivatives(
-    logs: Numbers, codes: NDArray[np.int64], weights: Numbers, found: Numbers
-) -> tuple[Numbers, Numbers]:
-    """The gradient of each sample's weighted log loss, and the Hessian of the penalised sum."""
-    probabilities = softmax(found[0] * logs + found[1:])
-    weighted = probabilities * weights[:, None]
-    residuals = weighted.copy()
-    residuals[np.arange(len(codes)), codes] -= weights
-    gradients = np.column_stack([(residuals * logs).sum(axis=1), residuals])
-    centered = logs - (probabilities * logs).sum(axis=1, keepdims=True)
-    hessian = np.diag(_precisions(logs.shape[1]))
-    hessian[0, 0] += (weighted * centered * logs).sum()
-    hessian[0, 1:] += (weighted * centered).sum(axis=0)
-    hessian[1:, 0] = hessian[0, 1:]
-    hessian[1:, 1:] += np.diag(weighted.sum(axis=0)) - weighted.T @ probabilities
-    return gradients, hessian
-
-
-def _precisions(n_classes: int) -> Numbers:
-    return np.array([SLOPE_DEVIATION**-2.0] + [BIAS_DEVIATION**-2.0] * n_classes)
-
-
-def _penalty_slope(found: Numbers) -> Numbers:
-    """The gradient of the penalty."""
-    return np.asarray(_precisions(len(found) - 1) * (found - np.eye(len(found))[0]))
-
-
-def _loss(logs: Numbers, codes: NDArray[np.int64], weights: Numbers, found: Numbers) -> float:
-    penalty = _precisions(logs.shape[1]) @ np.square(found - np.eye(len(found))[0]) / 2
-    return float(weights @ log_losses(found[0] * logs + found[1:], codes) + penalty)
-
-
-def _shortened(
-    logs: Numbers, codes: NDArray[np.int64], weights: Numbers, found: Numbers, step: Numbers, loss: float
-) -> Numbers:
-    """A step of Newton's method, halved until the loss is no larger."""
-    for halvings in range(20):
-        shorter = found - step / 2**halvings
-        if shorter[0] >= MIN_SLOPE and _loss(logs, codes, weights, shorter) <= loss:
-            return np.asarray(shorter)
-    return found
+def _from_center(found: Numbers) -> Numbers:
+    """How far the parameters are from the center of their prior: slope 1 and biases 0."""
+    return np.asarray(found - np.eye(len(found))[0])

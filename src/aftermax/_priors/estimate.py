@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._priors.em import class_shares
-from aftermax._priors.labelled import CalibratedWorld, LabelledSummary
 from aftermax._priors.evidence import label_shift_p_value, moved_p_value
+from aftermax._priors.labelled import CalibratedWorld, LabelledSummary
 
 Numbers = NDArray[np.float64]
 
 WORLDS = 200  # of the bootstrap
-QUANTILES = (0.025, 0.975)
-LEAST_SHARE = 1e-6  # that a class is taken to have among the labelled samples, so that ratios are finite
+INTERVAL = (0.025, 0.975)
+SURE = 0.95  # share of the bootstrap's worlds in which a gain must be at least as large as is told
+PRIOR_SAMPLES = 1  # with the assumed shares, for each class: keeps every class possible
 
 
 class Estimate(NamedTuple):
@@ -26,13 +27,25 @@ class Estimate(NamedTuple):
     assumed: Numbers  # (n_classes,): the shares that the head assumes
     slope: float  # of the head's log-probabilities, in those of the new world
     offsets: Numbers  # (n_classes,): what is added to these
-    p_moved: float  # that the shares are not those that the head assumes
-    p_label_shift: float  # that more than the shares has changed; NaN if it cannot be told
+    p_moved: float  # that the shares are those that the head assumes
+    p_label_shift: float  # that nothing but the shares has changed; NaN if it cannot be told
     changed: float  # the share of samples whose predicted class changes
-    expected_gain: float  # the accuracy to be gained, by the probabilities of the new world
-    sure: float  #  in which share of the bootstrap's worlds errors become fewer
-    trust: float
-    rel: object
+    gain: float  # the share of errors that will be gone, as far as probabilities can tell
+    least_gain: float  # the share of errors that are gone in 95 % of the bootstrap's worlds
+
+
+class _World(NamedTuple):
+    """Resamples of the unlabelled samples, with one of the labelled ones."""
+
+    likelihoods: Numbers  # (n_samples, n_classes): of the samples, given their class
+    reference: Numbers  # (n_classes,): the shares that the head assumes
+    counts: Numbers  # (n_samples, n_resamples): how often each sample counts
+    shares: Numbers  # (n_classes, n_resamples): found in each resample
+
+    @property
+    def moves(self) -> Numbers:
+        """How far the shares are from those that the head assumes."""
+        return np.asarray(self.shares - self.reference[:, None])
 
 
 def estimate(
@@ -42,7 +55,7 @@ def estimate(
     groups: NDArray[np.int64] | None,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Estimate the class shares of unlabelled samples.
+    """Estimate the class shares of unlabelled samples, and what is gained if a head assumes them.
 
     Parameters
     ----------
@@ -57,74 +70,91 @@ def estimate(
     rng : Generator
         For the bootstrap.
     """
-    movable = summary.labelled_counts > 0
-    worlds = list(summary.worlds())
-    calibration, assumed = worlds[0].calibration, np.maximum(worlds[0].reference, LEAST_SHARE)
-    found = class_shares(_likelihoods(probabilities, worlds[0]), assumed, np.ones((len(predicted), 1)), movable)[:, 0]
-    certainty = calibration(probabilities).max(axis=1)
-    drawn = []
-    for world, counts in _bootstrap(worlds, len(predicted), groups, rng):
-        density = _likelihoods(probabilities, world)
-        resampled = class_shares(density, np.maximum(world.reference, LEAST_SHARE), counts, movable, found)
-        drawn.append((density, counts, resampled))
-    everywhere = np.concatenate([resampled for _, _, resampled in drawn], axis=1)
-    trust = _trust(found, everywhere, assumed)
-    shares = (len(predicted) * (assumed + trust * (found - assumed)) + len(assumed) * assumed) / (
-        len(predicted) + len(assumed)
-    )
+    calibration, assumed = as_fitted = next(iter(summary.worlds()))
+    calibrated = calibration(probabilities)
+    every_sample = np.ones((len(predicted), 1))
+    found = class_shares(_likelihoods(probabilities, as_fitted), assumed, every_sample, summary.movable)[:, 0]
+    worlds = _bootstrap(probabilities, summary, groups, found, rng)
+    trust = _trust(found - assumed, worlds, assumed)
+    shares = _with_prior(assumed + trust * (found - assumed), assumed, len(predicted))
+    offsets = calibration.biases + np.log(shares / assumed)
     adapted = (calibration.scores(probabilities) + np.log(shares / assumed)).argmax(axis=1)
-    changes = np.flatnonzero(adapted != predicted)
-    gains, errors, surprises = [], [], []
-    for density, counts, resampled in drawn:
-        here = np.maximum(assumed[:, None] + trust * (found - assumed)[:, None] + np.sqrt(trust) * (resampled - found[:, None]), 0)
-        here /= here.sum(axis=0)
-        posterior_plain = density[np.arange(len(predicted)), predicted][:, None] * here[predicted] / (density @ here)
-        errors.append(1 - (counts * posterior_plain).sum(axis=0) / counts.sum(axis=0))
-        gains.append(_expected_gain(density[changes], here, counts[changes], adapted[changes], predicted[changes]) / counts.sum(axis=0))
-        surprises.append(certainty @ counts / counts.sum(axis=0) - summary.certainty_means @ resampled)
-    gain, error = np.concatenate(gains), np.concatenate(errors)
+    gains = np.concatenate([_gains(one, found - assumed, trust, adapted, predicted) for one in worlds])
+    low, high = np.quantile(np.concatenate([one.shares for one in worlds], axis=1), INTERVAL, axis=1)
+    certainty = calibrated.max(axis=1)
+    surprises = [certainty @ one.counts / one.counts.sum(axis=0) - summary.certainty_means @ one.shares for one in worlds]
     return Estimate(
-        shares,
-        np.quantile(everywhere, QUANTILES, axis=1).T,
-        assumed / assumed.sum(),
-        calibration.slope,
-        calibration.biases + np.log(shares / assumed),
-        moved_p_value(calibration(probabilities), assumed, summary.effective_samples, groups),
-        label_shift_p_value(certainty.mean(), found, np.concatenate(surprises), summary),
-        len(changes) / len(predicted),
-        float(gain.mean()),
-        float((gain > 0).mean()), trust, np.quantile(gain/error,[.01,.05,.5])
+        shares=shares,
+        intervals=np.column_stack([np.minimum(low, shares), np.maximum(high, shares)]),
+        assumed=assumed,
+        slope=calibration.slope,
+        offsets=offsets,
+        p_moved=moved_p_value(calibrated, assumed, summary.effective_samples, groups),
+        p_label_shift=label_shift_p_value(float(certainty.mean()), found, np.concatenate(surprises), summary),
+        changed=float((adapted != predicted).mean()),
+        gain=float(gains.mean()),
+        least_gain=float(np.quantile(gains, 1 - SURE)),
     )
-
-
-def _trust(found, everywhere, assumed):
-    noise = (everywhere.var(axis=1) / assumed).sum()
-    distance = (np.square(found - assumed) / assumed).sum()
-    return float(max(0.0, 1 - noise / distance)) if distance > 0 else 0.0
 
 
 def _likelihoods(probabilities: Numbers, world: CalibratedWorld) -> Numbers:
     """How likely a sample is given each class, up to a factor of its own."""
-    scores = world.calibration.scores(probabilities) - np.log(np.maximum(world.reference, LEAST_SHARE))
+    scores = world.calibration.scores(probabilities) - np.log(world.reference)
     return np.asarray(np.exp(scores - scores.max(axis=1, keepdims=True)))
 
 
 def _bootstrap(
-    worlds: list[CalibratedWorld], n_samples: int, groups: NDArray[np.int64] | None, rng: np.random.Generator
-) -> list[tuple[CalibratedWorld, Numbers]]:
-    """Each resample of the labelled samples with several of the unlabelled ones: how often each of these counts."""
-    together = np.arange(n_samples) if groups is None else groups
+    probabilities: Numbers,
+    summary: LabelledSummary,
+    groups: NDArray[np.int64] | None,
+    found: Numbers,
+    rng: np.random.Generator,
+) -> list[_World]:
+    """Each resample of the labelled samples, with several of the unlabelled ones or of groups of these."""
+    together = np.arange(len(probabilities)) if groups is None else groups
     n_groups = int(together.max()) + 1
-    calibrated = worlds[1:] or worlds
-    each = -(-WORLDS // len(calibrated))
     equal = np.full(n_groups, 1 / n_groups)
-    return [(one, rng.multinomial(n_groups, equal, size=each).T[together].astype(np.float64)) for one in calibrated]
+    calibrated = list(summary.worlds())
+    resampled = calibrated[1:] or calibrated
+    worlds = []
+    for one in resampled:
+        counts = rng.multinomial(n_groups, equal, size=-(-WORLDS // len(resampled))).T[together].astype(np.float64)
+        likelihoods = _likelihoods(probabilities, one)
+        shares = class_shares(likelihoods, one.reference, counts, summary.movable, start=found)
+        worlds.append(_World(likelihoods, one.reference, counts, shares))
+    return worlds
 
 
-def _expected_gain(
-    likelihoods: Numbers, shares: Numbers, counts: Numbers, new: NDArray[np.int64], old: NDArray[np.int64]
+def _trust(move: Numbers, worlds: list[_World], assumed: Numbers) -> float:
+    """How much of a move to believe: the part of its square that chance does not explain.
+
+    References
+    ----------
+    W. James, C. Stein, "Estimation with quadratic loss", Berkeley Symposium, 1961; the positive part.
+    """
+    noise = (np.concatenate([one.moves for one in worlds], axis=1).var(axis=1) / assumed).sum()
+    distance = (np.square(move) / assumed).sum()
+    return float(max(0.0, 1 - noise / distance)) if distance > 0 else 0.0
+
+
+def _with_prior(shares: Numbers, assumed: Numbers, n_samples: int) -> Numbers:
+    """The mean of these shares and of a few samples that have the assumed ones."""
+    few = PRIOR_SAMPLES * len(assumed)
+    return np.asarray((n_samples * shares + few * assumed) / (n_samples + few))
+
+
+def _gains(
+    world: _World, move: Numbers, trust: float, adapted: NDArray[np.int64], predicted: NDArray[np.int64]
 ) -> Numbers:
-    """By how many samples new predictions are right more often than old ones, if the classes have these shares."""
-    samples = np.arange(len(new))
-    right = likelihoods[samples, new][:, None] * shares[new] - likelihoods[samples, old][:, None] * shares[old]
-    return np.asarray((counts * right / (likelihoods @ shares)).sum(axis=0))
+    """The share of the errors that new predictions avoid, by the probabilities of each world.
+
+    The moves of the worlds are drawn together, as the move that was found is: as in a posterior distribution.
+    """
+    moves = trust * move[:, None] + np.sqrt(trust) * (world.moves - move[:, None])
+    shares = np.maximum(world.reference[:, None] + moves, 0.0)
+    weights = world.counts / (world.likelihoods @ shares)
+    samples = np.arange(len(predicted))
+    before = (weights * world.likelihoods[samples, predicted][:, None] * shares[predicted]).sum(axis=0)
+    after = (weights * world.likelihoods[samples, adapted][:, None] * shares[adapted]).sum(axis=0)
+    errors = world.counts.sum(axis=0) - before
+    return np.asarray((after - before) / np.maximum(errors, 1e-9))

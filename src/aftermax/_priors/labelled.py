@@ -18,6 +18,7 @@ RESAMPLES = 20  # of the labelled samples, for the uncertainty of the calibratio
 MOST_LOGITS = 2_000_000  # of more, a part is enough: calibration has few parameters
 ARRAYS = ("calibrations", "references", "labelled_counts", "certainty_means", "certainty_variances")
 PREFIX = "priors_"
+LEAST_SHARE = 1e-6  # that a class is taken to have among the labelled samples, so that ratios are finite
 
 
 class CalibratedWorld(NamedTuple):
@@ -56,9 +57,11 @@ class LabelledSummary:
         weights = weights / weights.mean()
         together = np.arange(len(codes)) if groups is None else np.unique(groups[::step], return_inverse=True)[1]
         fitted = fit_calibration(probabilities, codes, weights)
-        times = np.random.default_rng(0).exponential(size=(RESAMPLES, int(together.max()) + 1))
+        rng = np.random.default_rng(0)
         worlds = [(np.ones(len(codes)), fitted.calibration)]
-        worlds += [(some[together], fitted.reweighted(some[together])) for some in times]
+        for _ in range(RESAMPLES):
+            times = rng.exponential(size=int(together.max()) + 1)[together]
+            worlds.append((times, fitted.reweighted(times, rng.normal(size=1 + probabilities.shape[1]))))
         references = [np.average(found(probabilities), axis=0, weights=weights * some) for some, found in worlds]
         calibrated = fitted.calibration(probabilities)
         deviations = weights[:, None] * (calibrated - references[0])
@@ -82,10 +85,16 @@ class LabelledSummary:
         identity = np.array([[1.0] + [0.0] * n_classes])
         return cls(identity, class_shares[None], n_samples * class_shares, nothing, nothing, n_samples)
 
+    @property
+    def movable(self) -> NDArray[np.bool_]:
+        """The classes whose shares can be told: those that some labelled sample has."""
+        return np.asarray(self.labelled_counts > 0)
+
     def worlds(self) -> Iterator[CalibratedWorld]:
         """The calibrations, each with its reference."""
         for (slope, *biases), reference in zip(self.calibrations, self.references, strict=True):
-            yield CalibratedWorld(Calibration(float(slope), np.array(biases)), reference)
+            positive = np.maximum(reference, LEAST_SHARE)
+            yield CalibratedWorld(Calibration(float(slope), np.array(biases)), positive / positive.sum())
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Values, as for JSON, and arrays."""

@@ -3,8 +3,9 @@
 from aftermax._heads.protocol import FittedHead
 from aftermax._many.fitting import DISCRIMINANTS
 from aftermax._many.head import ManyClassesHead
+from aftermax._wrapped.adapted import AdaptedHead
 from aftermax._wrapped.base_heads import BASE_HEADS
 
-FITTED_HEADS: dict[str, type[FittedHead]] = {**BASE_HEADS}
+FITTED_HEADS: dict[str, type[FittedHead]] = {**BASE_HEADS, AdaptedHead.kind: AdaptedHead}
 # Which kind of head the tiers are that have no kind of their own.
 KIND_OF_TIER = {DISCRIMINANTS: ManyClassesHead.kind}
