@@ -12,8 +12,8 @@ from helpers.samples import ROOT
 # Low to high. A folder imports itself and lower layers, but no other folder of its own layer.
 LAYERS = [
     {"_utils"},
-    {"answers"},
-    {"_heads", "unlabelled", "_priors"},
+    {"answers", "_priors"},
+    {"_heads", "unlabelled"},
     {"sph", "_residual"},
     {"_many"},
     {"_wrapped"},

@@ -82,7 +82,9 @@ def estimate(
     gains = np.concatenate([_gains(one, found - assumed, trust, adapted, predicted) for one in worlds])
     low, high = np.quantile(np.concatenate([one.shares for one in worlds], axis=1), INTERVAL, axis=1)
     certainty = calibrated.max(axis=1)
-    surprises = [certainty @ one.counts / one.counts.sum(axis=0) - summary.certainty_means @ one.shares for one in worlds]
+    surprises = [
+        certainty @ one.counts / one.counts.sum(axis=0) - summary.certainty_means @ one.shares for one in worlds
+    ]
     return Estimate(
         shares=shares,
         intervals=np.column_stack([np.minimum(low, shares), np.maximum(high, shares)]),

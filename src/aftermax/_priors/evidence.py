@@ -15,9 +15,7 @@ Numbers = NDArray[np.float64]
 CERTAINTY_TOLERANCE = 0.01
 
 
-def moved_p_value(
-    probabilities: Numbers, assumed: Numbers, labelled: float, groups: NDArray[np.int64] | None
-) -> float:
+def moved_p_value(probabilities: Numbers, assumed: Numbers, labelled: float, groups: NDArray[np.int64] | None) -> float:
     """That the mean probabilities of the classes differ from those of the labelled samples only by chance.
 
     The statistic is Pearson's, sum of (mean - assumed)^2 / assumed. Its distribution, a weighted sum of chi-squares, is

@@ -15,7 +15,7 @@ from aftermax._utils.untrusted import Arrays, fields, number
 Numbers = NDArray[np.float64]
 
 RESAMPLES = 20  # of the labelled samples, for the uncertainty of the calibration
-MOST_LOGITS = 2_000_000  # of more, a part is enough: calibration has few parameters
+MOST_LOGITS = 500_000  # of more, a part is enough: calibration has few parameters
 ARRAYS = ("calibrations", "references", "labelled_counts", "certainty_means", "certainty_variances")
 PREFIX = "priors_"
 LEAST_SHARE = 1e-6  # that a class is taken to have among the labelled samples, so that ratios are finite
@@ -66,12 +66,12 @@ class LabelledSummary:
         calibrated = fitted.calibration(probabilities)
         deviations = weights[:, None] * (calibrated - references[0])
         means, variances = _by_class(calibrated.max(axis=1), codes, weights, probabilities.shape[1])
-        n_effective = _effective_samples(deviations, weights, together)
+        n_effective = step * _effective_samples(deviations, weights, together)
         by_class = np.bincount(codes, weights, minlength=probabilities.shape[1])
         return cls(
             np.array([[found.slope, *found.biases] for _, found in worlds]),
             np.array(references),
-            np.asarray(by_class * n_effective / len(codes)),
+            by_class * n_effective / len(codes),
             means,
             variances,
             n_effective,
@@ -115,9 +115,7 @@ class LabelledSummary:
         )
 
 
-def _by_class(
-    values: Numbers, codes: NDArray[np.int64], weights: Numbers, n_classes: int
-) -> tuple[Numbers, Numbers]:
+def _by_class(values: Numbers, codes: NDArray[np.int64], weights: Numbers, n_classes: int) -> tuple[Numbers, Numbers]:
     """Weighted means and variances of the values of each class, to which those of all samples add one sample."""
     overall = np.average(values, weights=weights)
     totals = 1 + np.bincount(codes, weights, minlength=n_classes)

@@ -79,5 +79,7 @@ class AdaptedHead:
     def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:
         """As :meth:`predict` and the logarithm of :meth:`predict_proba`."""
         _, logs = evaluate_inner(plan, ops, constants, inputs)
-        scores = ops.maximum(logs, constants["adapted_least"]) * constants["adapted_slope"] + constants["adapted_offsets"]
+        scores = (
+            ops.maximum(logs, constants["adapted_least"]) * constants["adapted_slope"] + constants["adapted_offsets"]
+        )
         return ops.row_argmax(scores), log_softmax(ops, scores)
