@@ -43,6 +43,11 @@ class _World(NamedTuple):
     shares: Numbers  # (n_classes, n_resamples): found in each resample
 
     @property
+    def weights(self) -> Numbers:
+        """How often each sample counts, as a share of all."""
+        return np.asarray(self.counts / self.counts.sum(axis=0))
+
+    @property
     def moves(self) -> Numbers:
         """How far the shares are from those that the head assumes."""
         return np.asarray(self.shares - self.reference[:, None])
@@ -82,9 +87,7 @@ def estimate(
     gains = np.concatenate([_gains(one, found - assumed, trust, adapted, predicted) for one in worlds])
     low, high = np.quantile(np.concatenate([one.shares for one in worlds], axis=1), INTERVAL, axis=1)
     certainty = calibrated.max(axis=1)
-    surprises = [
-        certainty @ one.counts / one.counts.sum(axis=0) - summary.certainty_means @ one.shares for one in worlds
-    ]
+    surprises = [certainty @ one.weights - summary.certainty_means @ one.shares for one in worlds]
     return Estimate(
         shares=shares,
         intervals=np.column_stack([np.minimum(low, shares), np.maximum(high, shares)]),

@@ -107,12 +107,10 @@ class LabelledSummary:
         calibrations = arrays.take(PREFIX + "calibrations", (None, 1 + n_classes))
         if not len(calibrations) or (calibrations[:, 0] <= 0).any():
             raise ValueError("the array priors_calibrations has no rows, or a slope that is not positive")
-        return cls(
-            calibrations,
-            arrays.take(PREFIX + "references", (len(calibrations), n_classes), positive=True),
-            *(arrays.take(PREFIX + name, (n_classes,), low=0.0) for name in ARRAYS[2:]),
-            number(named["effective_samples"], "effective_samples", positive=True),
-        )
+        references = arrays.take(PREFIX + "references", (len(calibrations), n_classes), positive=True)
+        counts, means, variances = (arrays.take(PREFIX + name, (n_classes,), low=0.0) for name in ARRAYS[2:])
+        effective_samples = number(named["effective_samples"], "effective_samples", positive=True)
+        return cls(calibrations, references, counts, means, variances, effective_samples)
 
 
 def _by_class(values: Numbers, codes: NDArray[np.int64], weights: Numbers, n_classes: int) -> tuple[Numbers, Numbers]:
