@@ -455,6 +455,27 @@ def trust(
 
 
 @app.command()
+def priors(
+    scores: ScoreFiles = None,
+    out: Out = None,
+    jobs: Jobs = 2,
+    quick: Annotated[bool, typer.Option("--quick", help="One draw of one case only.")] = False,
+    again: Again = False,
+) -> None:
+    """New class proportions from unlabelled samples, against quapy and abstention.
+
+    Needs their packages: pip install quapy abstention.
+    """
+    from experiments.priors import report
+    from experiments.priors.measure import PriorsExperiment, tasks
+
+    folder = _folder(out, "priors", quick)
+    outcomes = PriorsExperiment(scores).run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
+
+
+@app.command()
 def vendor(
     out: Out = None,
     kept: Annotated[

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 MOST_STEPS, TOLERANCE = 1_000, 2e-5  # in shares
+TOLERANCE_OF_RESAMPLES = 1e-4  # which differ by much more than this
 TINY = 1e-300
 
 
@@ -36,7 +37,7 @@ def class_shares(
     movable : ndarray of shape (n_classes,)
         The classes whose shares are estimated; those of others are as assumed, compared with each other.
     start : ndarray of shape (n_classes,), default=None
-        Where to start. If None, at the assumed shares.
+        Where to start, near the result, which then need not be as exact. If None, at the assumed shares.
 
     Returns
     -------
@@ -44,12 +45,13 @@ def class_shares(
     """
     totals = counts.sum(axis=0)
     shares = np.repeat((assumed if start is None else start)[:, None], counts.shape[1], axis=1)
+    tolerance = TOLERANCE if start is None else TOLERANCE_OF_RESAMPLES
     for _ in range(MOST_STEPS):
         latest = shares * (likelihoods.T @ (counts / (likelihoods @ shares + TINY))) / totals
         if not movable.all():
             fixed = ~movable
             latest[fixed] = latest[fixed].sum(axis=0) * (assumed[fixed] / assumed[fixed].sum())[:, None]
         change, shares = np.abs(latest - shares).max(), latest
-        if change < TOLERANCE:
+        if change < tolerance:
             break
     return np.asarray(shares)
