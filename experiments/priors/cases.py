@@ -74,7 +74,7 @@ def pool(name: str, scores: Path | None) -> Pool:
 def _made(name: str) -> Pool:
     """Out-of-sample logits of a scikit-learn model: log-probabilities, or the log-odds of the second of two classes."""
     n_classes = 5 if "5" in name else 2
-    X, y = make_classification(
+    inputs, labels = make_classification(
         n_samples=TRAINED + 20_000,
         n_features=12,
         n_informative=6,
@@ -85,12 +85,12 @@ def _made(name: str) -> Pool:
         random_state=n_classes,
     )
     if n_classes == 5:
-        model = GaussianNB().fit(X[:TRAINED], y[:TRAINED])
-        logits = np.maximum(model.predict_log_proba(X[TRAINED:]), -50.0)
+        model = GaussianNB().fit(inputs[:TRAINED], labels[:TRAINED])
+        logits = np.maximum(model.predict_log_proba(inputs[TRAINED:]), -50.0)
     else:
-        fitted = LogisticRegression().fit(X[:TRAINED], y[:TRAINED])
-        logits = fitted.decision_function(X[TRAINED:])[:, None]
-    return Pool(np.asarray(logits, dtype=np.float64), y[TRAINED:].astype(np.int64))
+        fitted = LogisticRegression().fit(inputs[:TRAINED], labels[:TRAINED])
+        logits = fitted.decision_function(inputs[TRAINED:])[:, None]
+    return Pool(np.asarray(logits, dtype=np.float64), labels[TRAINED:].astype(np.int64))
 
 
 def divided(whole: Pool, labelled: int, rng: np.random.Generator) -> Parts:
