@@ -13,7 +13,7 @@ MARKERS = dict(zip(SAMPLES, ("o", "s", "D"), strict=True))
 
 
 def draw(outcomes: Sequence[Outcome], out: Path) -> None:
-    """Write adapted.png and .pdf: a row for aftermax and one for the peer that is closest, a column for each kind of mix."""
+    """Write adapted.png and .pdf: a row for aftermax and one for abstention, a column for each kind of mix."""
     methods = (GUARDED, list(PEERS)[-1])
     figure = new_figure(9.0, 6.0)
     for row, method in enumerate(methods):

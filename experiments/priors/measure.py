@@ -157,7 +157,7 @@ def _other_worlds(case: Case, scores: Path | None, rng: np.random.Generator) -> 
 
 def _outcomes(task: Task, head: Any, labelled: Pool, world: World) -> Iterator[Outcome]:
     before = float((head.predict(world.test.logits) != world.test.labels).mean())
-    fixed = {"world": world.name, "samples": len(world.unlabelled.labels), "error_before": before}
+    fixed: dict[str, Any] = {"world": world.name, "samples": len(world.unlabelled.labels), "error_before": before}
     guarded = adapt_priors(head, world.unlabelled.logits)
     in_any_case = guarded if guarded.adaptation_.adapted else adapt_priors(head, world.unlabelled.logits, guard=False)
     for name, adapted in ((GUARDED, guarded), (UNGUARDED, in_any_case)):

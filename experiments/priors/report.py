@@ -129,20 +129,16 @@ def verdict(outcomes: Sequence[Outcome]) -> str:
     best = max(peers, key=lambda name: peers[name])
     kept = "kept" if harm(own) < MOST_HARM else "missed"
     ahead = "kept" if gain(own) >= peers[best] else "missed"
-    return (
-        "\n".join(
-            [
-                f"- Worse than not adapting in {percent(harm(own))} of {len(own):,} draws (target: less than 5 %, {kept}); "
-                f"in the worst cell ({worst[1]}, {worst[2]:,} unlabelled samples) in {percent(worst[0])}. "
-                f"The others: {', '.join(f'{name} {percent(harm(of(every, method=name)))}' for name in peers)}.",
-                f"- Errors that are gone, in the mean over all draws: aftermax {signed(gain(own))}; "
-                f"{', '.join(f'{name} {signed(value)}' for name, value in peers.items())} (target: ahead of or level with "
-                f"all, {ahead}).",
-                *_by_world_lines(every),
-            ]
-        )
-        + "\n"
-    )
+    harms = ", ".join(f"{name} {percent(harm(of(every, method=name)))}" for name in peers)
+    gains = ", ".join(f"{name} {signed(value)}" for name, value in peers.items())
+    lines = [
+        f"- Worse than not adapting in {percent(harm(own))} of {len(own):,} draws (target: less than 5 %, {kept}); in "
+        f"the worst cell ({worst[1]}, {worst[2]:,} unlabelled samples) in {percent(worst[0])}. The others: {harms}.",
+        f"- Errors that are gone, in the mean over all draws: aftermax {signed(gain(own))}; {gains} (target: ahead of "
+        f"or level with all, {ahead}).",
+        *_by_world_lines(every),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _by_world_lines(every: Sequence[Outcome]) -> list[str]:
