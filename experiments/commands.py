@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +36,13 @@ def experiments(context: typer.Context) -> None:
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+def _require(*packages: str) -> None:
+    """Refuse to begin without packages that only one experiment needs."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        raise ValueError(f"This experiment needs {' and '.join(missing)}: pip install {' '.join(missing)}.")
 
 
 def _recipe(name: str) -> str:
@@ -469,6 +477,7 @@ def priors(
     from experiments.priors import report
     from experiments.priors.measure import PriorsExperiment, tasks
 
+    _require("quapy", "abstention")
     folder = _folder(out, "priors", quick)
     outcomes = PriorsExperiment(scores).run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
     print(report.write(outcomes, folder))

@@ -37,7 +37,7 @@ COMMANDS = [
     "few-labels",
     "layers",
 ]
-WITHOUT_DATA = ["trust", "vendor", "characters", "zeroshot", "prompts"]  # simulated, from the registry, or texts
+WITHOUT_DATA = ["trust", "priors", "vendor", "characters", "zeroshot", "prompts"]  # simulated, from the registry, or texts
 
 
 def run(*arguments, **environment):
