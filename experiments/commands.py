@@ -469,6 +469,7 @@ def priors(
     jobs: Jobs = 2,
     quick: Annotated[bool, typer.Option("--quick", help="One draw of one case only.")] = False,
     again: Again = False,
+    more: More = False,
 ) -> None:
     """New class proportions from unlabelled samples, against quapy and abstention.
 
@@ -479,7 +480,7 @@ def priors(
 
     _require("quapy", "abstention")
     folder = _folder(out, "priors", quick)
-    outcomes = PriorsExperiment(scores).run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
+    outcomes = PriorsExperiment(scores).run(tasks(quick), folder / "outcomes.csv", again=again, more=more, jobs=jobs)
     print(report.write(outcomes, folder))
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
 

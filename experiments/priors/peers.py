@@ -53,14 +53,18 @@ def bcts(labelled: Probabilities, codes: NDArray[np.int64], unlabelled: Probabil
     """abstention's EM with bias-corrected temperature scaling (Alexandari et al., 2020).
 
     The calibrator is applied beforehand: in version 0.1.3.1, EMImbalanceAdapter fits one that its EM does not use.
+    Where it fails, as with hardly any errors among the labelled samples, the probabilities are taken as they are.
     """
     from abstention.calibration import TempScaling
     from abstention.label_shift import EMImbalanceAdapter
 
     known = np.eye(labelled.shape[1])[codes]
-    calibrate = TempScaling(bias_positions="all")(
-        valid_preacts=np.maximum(labelled, TINY), valid_labels=known, posterior_supplied=True
-    )
+    try:
+        calibrate = TempScaling(bias_positions="all")(
+            valid_preacts=np.maximum(labelled, TINY), valid_labels=known, posterior_supplied=True
+        )
+    except AssertionError:  # its optimiser has not converged
+        calibrate = _unchanged
     before, now = calibrate(np.maximum(labelled, TINY)), calibrate(np.maximum(unlabelled, TINY))
     found = EMImbalanceAdapter()(tofit_initial_posterior_probs=now, valid_posterior_probs=before)
     shares = before.mean(axis=0) * found.multipliers
@@ -68,6 +72,10 @@ def bcts(labelled: Probabilities, codes: NDArray[np.int64], unlabelled: Probabil
 
 
 PEERS: dict[str, Peer] = {"quapy EMQ": emq, "quapy PACC": pacc, "abstention EM with BCTS": bcts}
+
+
+def _unchanged(probabilities: Probabilities) -> Probabilities:
+    return probabilities
 
 
 class _Known(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
