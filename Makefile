@@ -13,7 +13,7 @@ SCORES ?=
 TEXT ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs zeroshot prompts few-labels layers docs clean
+.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs priors zeroshot prompts few-labels layers docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -69,6 +69,9 @@ vendor characters trust abstention: .venv/dev.installed
 
 zeroshot prompts: .venv/dev.installed
 	$(BIN)/python -m experiments $@ $(if $(TEXT),--text "$(TEXT)")
+
+priors: .venv/dev.installed
+	$(BIN)/python -m experiments priors $(if $(SCORES),--scores "$(SCORES)")
 
 few-labels: .venv/dev.installed
 	$(BIN)/python -m experiments few-labels $(MNIST) $(if $(SCORES),--scores "$(SCORES)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +36,13 @@ def experiments(context: typer.Context) -> None:
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+def _require(*packages: str) -> None:
+    """Refuse to begin without packages that only one experiment needs."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        raise ValueError(f"This experiment needs {' and '.join(missing)}: pip install {' '.join(missing)}.")
 
 
 def _recipe(name: str) -> str:
@@ -501,6 +509,29 @@ def abstention(
     outcomes = AbstentionExperiment().run(tasks(quick), folder / "outcomes.csv", again=again, jobs=jobs)
     if again or not (folder / "procedures.md").exists():
         write_text(folder / "procedures.md", compare(QUICK_RUNS if quick else RUNS))
+    print(report.write(outcomes, folder))
+    print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
+
+
+@app.command()
+def priors(
+    scores: ScoreFiles = None,
+    out: Out = None,
+    jobs: Jobs = 2,
+    quick: Annotated[bool, typer.Option("--quick", help="One draw of one case only.")] = False,
+    again: Again = False,
+    more: More = False,
+) -> None:
+    """New class proportions from unlabelled samples, against quapy and abstention.
+
+    Needs their packages: pip install quapy abstention.
+    """
+    from experiments.priors import report
+    from experiments.priors.measure import PriorsExperiment, tasks
+
+    _require("quapy", "abstention")
+    folder = _folder(out, "priors", quick)
+    outcomes = PriorsExperiment(scores).run(tasks(quick), folder / "outcomes.csv", again=again, more=more, jobs=jobs)
     print(report.write(outcomes, folder))
     print(f"Written to {folder}: report.md with its tables and figure, outcomes.csv, run.json")
 

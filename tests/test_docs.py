@@ -61,6 +61,10 @@ TABLES = [
     "results/shift/table.md",
     "results/money/methods.md",
     "results/money/peers.md",
+    "results/priors/errors.md",
+    "results/priors/harm.md",
+    "results/priors/other.md",
+    "results/priors/shares.md",
 ]
 TABLES_OF_README = ["results/demo/table.md", "results/shift/summary.md", "results/cifar/summary.md"]
 NOT_RUN = ("pip install ", "make ", "python -m experiments ", "aftermax --install-completion")

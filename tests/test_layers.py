@@ -12,7 +12,7 @@ from helpers.samples import ROOT
 # Low to high. A folder imports itself and lower layers, but no other folder of its own layer.
 LAYERS = [
     {"_utils"},
-    {"answers"},
+    {"answers", "_priors"},
     {"_heads", "unlabelled", "_abstention"},
     {"sph", "_residual"},
     {"_many"},

@@ -9,6 +9,7 @@ import aftermax
 from helpers.samples import ROOT
 
 NAMES = [
+    "Adaptation",
     "Audit",
     "AutoHead",
     "Check",
@@ -20,6 +21,7 @@ NAMES = [
     "SoftmaxClassifier",
     "TopKScores",
     "__version__",
+    "adapt_priors",
     "audit",
     "batch_calibration",
     "check",

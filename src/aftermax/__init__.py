@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from aftermax._audit.run import audit
     from aftermax._check.result import Check
     from aftermax._check.run import check
+    from aftermax._priors.adaptation import Adaptation
+    from aftermax._wrapped.adapt import adapt_priors
     from aftermax.answers.scores import TopKScores
     from aftermax.answers.top_k import scores_from_top_k
     from aftermax.auto.fit import fit
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from aftermax.unlabelled.batch_calibration import batch_calibration
 
 __all__ = [
+    "Adaptation",
     "Audit",
     "AutoHead",
     "Check",
@@ -35,6 +38,7 @@ __all__ = [
     "SoftmaxClassifier",
     "TopKScores",
     "__version__",
+    "adapt_priors",
     "audit",
     "batch_calibration",
     "check",
@@ -49,6 +53,7 @@ __version__ = "0.1.0"
 
 # Loaded on first use: scikit-learn alone takes most of a second to import.
 _HOMES = {
+    "Adaptation": "aftermax._priors.adaptation",
     "Audit": "aftermax._audit.result",
     "AutoHead": "aftermax.auto.head",
     "Check": "aftermax._check.result",
@@ -59,6 +64,7 @@ _HOMES = {
     "SPHClassifierCV": "aftermax.sph.classifier_cv",
     "SoftmaxClassifier": "aftermax.auto.softmax",
     "TopKScores": "aftermax.answers.scores",
+    "adapt_priors": "aftermax._wrapped.adapt",
     "audit": "aftermax._audit.run",
     "batch_calibration": "aftermax.unlabelled.batch_calibration",
     "check": "aftermax._check.run",

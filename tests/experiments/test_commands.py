@@ -37,7 +37,8 @@ COMMANDS = [
     "few-labels",
     "layers",
 ]
-WITHOUT_DATA = ["trust", "vendor", "characters", "zeroshot", "prompts"]  # simulated, from the registry, or texts
+# Simulated, score files, from the registry, or texts.
+WITHOUT_DATA = ["trust", "priors", "vendor", "characters", "zeroshot", "prompts"]
 
 
 def run(*arguments, **environment):

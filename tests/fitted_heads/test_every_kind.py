@@ -13,6 +13,7 @@ from aftermax._many.samples import ManySamples
 from aftermax._residual.fitting import fit_corrections
 from aftermax._residual.head import compact
 from aftermax._utils.untrusted import Arrays
+from aftermax._wrapped.adapted import AdaptedHead
 from aftermax._wrapped.decision import DecisionHead
 from aftermax.auto.kinds import FITTED_HEADS
 from aftermax.sph.classifier import SPHClassifier
@@ -34,6 +35,7 @@ def heads(samples):
         "softmax": SoftmaxHead(1.7),
         "sph": SPHClassifier(certainty=0.95, veto_distance=3.0).fit(few.logits, few.codes).fitted_head_,
         "combination": compact(fit_corrections(few, 0)["combination"]),
+        "adapted": AdaptedHead(SoftmaxHead(1.7), 0.8, np.linspace(-1.0, 1.0, few.logits.shape[1])),
         "decision": DecisionHead(compact(fit_corrections(few, 0)["biases"]), COSTS, threshold=0.9),
         "class means": fit_many(ManySamples.of(few, np.arange(300))).heads["class means and discriminants"],
     }

@@ -5,7 +5,7 @@ from unittest import mock
 
 import numpy as np
 
-from aftermax import AutoHead, SPHClassifier, SPHClassifierCV
+from aftermax import AutoHead, SPHClassifier, SPHClassifierCV, adapt_priors
 from aftermax.auto._cross_fitting import cross_fit
 from aftermax.data import load_vmnist
 from helpers.auto_heads import CROSS_FIT, without_corrections
@@ -29,6 +29,8 @@ OTHERS = (
     "softmax",
     "features",
     "sph by AutoHead",
+    "adapted",
+    "adapted sph",
 )
 KINDS = (*SPH, *OTHERS)
 OFFSETS = 2 * np.cos(np.arange(10))  # added to the logits, these leave SPH much to gain
@@ -61,6 +63,9 @@ def fitted(kind):
     if kind == "features":
         head = AutoHead(cv=2).fit(logits[:400], labels[:400], features=features_of(labels[:400]))
         return _checked("combination", head)
+    if kind.startswith("adapted"):
+        head = fitted("sph by AutoHead" if kind == "adapted sph" else "softmax")
+        return adapt_priors(head, logits[labels < 5] + (OFFSETS if kind == "adapted sph" else 0.0), guard=False)
     return _sph_by_auto_head(logits, labels) if kind == "sph by AutoHead" else _by_cv(kind, logits, labels)
 
 

@@ -99,6 +99,9 @@ def compare(samples: NewSamples, before: Codes, after: Codes, held_out: NDArray[
 
 def keeps_softmax(head: Any) -> bool:
     """Whether a fitted head predicts as softmax does, because no gain was likely."""
+    adaptation = getattr(head, "adaptation_", None)
+    if adaptation is not None and adaptation.adapted:
+        return False
     return bool(getattr(head, "chosen_", None) == "softmax" or getattr(head, "fell_back_", False))
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from aftermax import __version__
+from aftermax._cli.adapt import adapt
 from aftermax._cli.audit import audit
 from aftermax._cli.check import check
 from aftermax._cli.demo import demo
@@ -21,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help takes a quarter of the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, fit, predict, check, export, warm):
+for command in (demo, audit, fit, predict, check, adapt, export, warm):
     app.command()(command)
 app.command(
     hidden=True,

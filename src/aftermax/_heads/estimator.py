@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from aftermax._heads.reference import Reference
+from aftermax._priors.adaptation import Adaptation
+from aftermax._priors.labelled import LabelledSummary
 from aftermax._utils.labelled_samples import LabelledSamples, labelled_samples
 from aftermax._utils.labels import check_column_order
 from aftermax._utils.validation import as_features, as_logits
@@ -25,6 +27,8 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
     features_width_: int | None = None
     reference_: Reference | None = None
     answer_format_: AnswerFormat | None = None
+    labelled_summary_: LabelledSummary | None = None
+    adaptation_: Adaptation | None = None
 
     def _checked(self, X: ArrayLike, y: ArrayLike) -> LabelledSamples:
         """Logits and labels, checked. It sets ``classes_``, ``reference_`` and what is known of the columns.
@@ -34,7 +38,7 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
         """
         samples = labelled_samples(X, y, self.classes, self, any_precision=self._fits_any_precision, stacklevel=5)
         self.classes_, self.reference_ = samples.classes, Reference.of(samples.logits)
-        self.answer_format_ = None
+        self.answer_format_ = self.labelled_summary_ = self.adaptation_ = None
         if isinstance(X, TopKScores):
             self.answer_format_ = X.format
             warn_if_untold(X, samples.codes, stacklevel=4)

@@ -14,6 +14,7 @@ from aftermax._heads.formula import ArrayOperations, Constants, Plan, largest_at
 from aftermax._heads.protocol import FittedHead, Inputs, InputShape, State
 from aftermax._utils.threads import one_blas_thread, over_ranges
 from aftermax._utils.untrusted import Arrays, fields, flag, number
+from aftermax._wrapped.adapted import AdaptedHead
 from aftermax._wrapped.base_heads import (
     BASE_HEADS,
     INNER,
@@ -25,7 +26,7 @@ from aftermax._wrapped.base_heads import (
 
 COSTS = "decision_costs"  # an array of the head file, and a constant of the formula
 THRESHOLD = "decision_threshold"  # a constant of the formula
-INNER_HEADS: dict[str, type[FittedHead]] = {**BASE_HEADS}  # that are decided on
+INNER_HEADS: dict[str, type[FittedHead]] = BASE_HEADS | {AdaptedHead.kind: AdaptedHead}  # that are decided on
 
 
 def lowest_expected_cost(probabilities: NDArray[np.float64], costs: NDArray[np.float64] | None) -> NDArray[np.int64]:

@@ -25,6 +25,7 @@ from aftermax._utils.rare_classes import warn_if_rare
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits
 from aftermax._utils.threads import one_blas_thread
 from aftermax._utils.validation import as_features, check_choice, check_number
+from aftermax.auto._labelled_summary import summary_of
 from aftermax.auto._selection import Selection, default_folds, default_repeats, select
 from aftermax.auto._unlabelled import warn_of_unlabelled
 
@@ -122,6 +123,10 @@ class AutoHead(HeadEstimator):
         Which samples were held out; all of them, unless ``cv`` leaves some out, as ``TimeSeriesSplit`` does.
     class_shares_ : ndarray of shape (K,)
         The shares of the classes that the head assumes: those of the labelled samples, with their weights.
+    labelled_summary_ : LabelledSummary or None
+        What :func:`~aftermax.adapt_priors` needs of the labelled samples; None without ``held_out_proba_``.
+    adaptation_ : Adaptation or None
+        In a head that :func:`~aftermax.adapt_priors` returned: the new class proportions, and what was decided.
     fitted_head_ : FittedHead
         The frozen value that predicts; if ``chosen_`` is "sph", it has SPH's ``hyperparameters``.
     reference_ : Reference or None
@@ -255,6 +260,8 @@ class AutoHead(HeadEstimator):
             self._report(selection)
             self._report_held_out(selection, samples, fitted_on)
         self.class_shares_ = np.bincount(codes, weights, minlength=len(self.classes_)) / weights.sum()
+        held_out = fitted_on[selection.held_out]
+        self.labelled_summary_ = summary_of(self.held_out_proba_, samples, held_out, together)
         if self.chosen_ != "softmax":
             warn_if_rare(codes[weights > 0], self.classes_)
             if not self.keep_unlabelled:

@@ -15,6 +15,7 @@ from aftermax._utils.large import predicted_columns
 from aftermax._utils.random import generator
 from aftermax._utils.splits import random_splits
 from aftermax._utils.validation import as_weights, check_number
+from aftermax.auto._labelled_summary import summary_of
 
 FOLDS = 10
 MOST_LOGITS = 2_000_000  # of these, the temperature is fitted on a part: it is one number
@@ -48,6 +49,10 @@ class SoftmaxClassifier(HeadEstimator):
         are more than 50,000,000 logits.
     class_shares_ : ndarray of shape (K,)
         The shares of the classes among the labelled samples, with their weights.
+    labelled_summary_ : LabelledSummary or None
+        What :func:`~aftermax.adapt_priors` needs of the labelled samples; None with more than 256 classes.
+    adaptation_ : Adaptation or None
+        In a head that :func:`~aftermax.adapt_priors` returned: the new class proportions, and what was decided.
     fitted_head_ : FittedHead
         The frozen value that predicts.
     reference_ : Reference or None
@@ -123,6 +128,7 @@ class SoftmaxClassifier(HeadEstimator):
         self.class_shares_ = np.bincount(codes, weights, minlength=len(self.classes_)) / weights.sum()
         self.held_out_ = self.classes_[predicted_columns(logits)]
         self.held_out_proba_ = self._out_of_fold(samples, order, together)
+        self.labelled_summary_ = summary_of(self.held_out_proba_, samples, order, together)
         return self
 
     def _fitted_temperature(self, samples: Samples, some: NDArray[np.intp]) -> float:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._utils.untrusted import count, fields, flag, number, one_of, some
+from aftermax._wrapped.adapted import AdaptedHead
+from aftermax._wrapped.base_heads import innermost
 from aftermax._wrapped.decision import DecisionHead
 from aftermax.auto.candidates import CORRECTIONS, DESCRIPTIONS, SHARES, Candidate, Candidates, candidate_name
 from aftermax.auto.head import AutoHead
@@ -76,7 +78,8 @@ def _read_cv(head: SPHClassifierCV, described: object) -> None:
     named = fields(described, CV_FIELDS, "the report of SPHClassifierCV")
     _read_gain(head, named)
     head.fell_back_ = flag(named["fell_back"], "fell_back")
-    head.best_params_ = dict(head.fitted_head_.hyperparameters)
+    fitted: Any = innermost(head.fitted_head_)
+    head.best_params_ = dict(fitted.hyperparameters)
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
@@ -89,7 +92,8 @@ def _written_softmax(head: SoftmaxClassifier) -> dict[str, Any]:
 def _read_softmax(head: SoftmaxClassifier, described: object) -> None:
     named = fields(described, {"class_shares"}, "the report of SoftmaxClassifier")
     head.class_shares_ = _class_shares(named["class_shares"], len(head.classes_))
-    head.temperature_ = head.fitted_head_.temperature
+    fitted: Any = innermost(head.fitted_head_)
+    head.temperature_ = fitted.temperature
 
 
 # ---- AutoHead --------------------------------------------------------------------------------------------------------
@@ -109,7 +113,7 @@ def _written_auto(head: AutoHead) -> dict[str, Any]:
 def _read_auto(head: AutoHead, described: object) -> None:
     named = fields(described, AUTO_FIELDS, "the report of AutoHead")
     _read_gain(head, named)
-    head.chosen_, head.trust_ = _chosen(named["chosen"], named["trust"], head.fitted_head_.kind)
+    head.chosen_, head.trust_ = _chosen(named["chosen"], named["trust"], innermost(head.fitted_head_).kind)
     head.class_shares_ = _class_shares(named["class_shares"], len(head.classes_))
     candidates = [_candidate(one) for one in some(named["candidates"], None, "candidates")]
     chosen = candidate_name(head.chosen_, head.trust_ or 1.0)
@@ -163,9 +167,9 @@ def _candidate(described: object) -> Candidate:
 
 
 REPORTS: dict[type[Any], Report] = {
-    SPHClassifier: Report(("sph",), lambda head: {}, _read_sph),
-    SPHClassifierCV: Report(("sph",), _written_cv, _read_cv),
-    SoftmaxClassifier: Report(("softmax",), _written_softmax, _read_softmax),
+    SPHClassifier: Report(("sph", AdaptedHead.kind), lambda head: {}, _read_sph),
+    SPHClassifierCV: Report(("sph", AdaptedHead.kind), _written_cv, _read_cv),
+    SoftmaxClassifier: Report(("softmax", AdaptedHead.kind), _written_softmax, _read_softmax),
     AutoHead: Report(tuple(FITTED_HEADS), _written_auto, _read_auto),
     Decider: Report((DecisionHead.kind,), written_decider, read_decider),
 }

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from aftermax._heads.protocol import InputShape, State
 from aftermax._heads.reference import Reference
+from aftermax._priors.adaptation import Adaptation
+from aftermax._priors.labelled import LabelledSummary
 from aftermax._utils.untrusted import Arrays, count, fields, flag, label, number, one_of, some, texts
 from aftermax.answers.kinds import KINDS, LOGITS
 from aftermax.answers.pairs import MAX_SCORE
@@ -31,6 +33,8 @@ COLUMN_FIELDS = {"classes_are_objects", "feature_names", "features_width"}
 FIELDS = {"estimator", "parameters", "report", "reference", "head"} | COLUMN_FIELDS
 BY_CLASS = ("class_weight", "class_prior")  # parameters that may be dicts with the classes as keys: lists of pairs
 ONE_LOGIT = "one_logit"  # an optional field: whether the head takes one logit, the log-odds of the second class
+LABELLED = "labelled"  # an optional field: what adapt_priors needs of the labelled samples
+ADAPTATION = "adaptation"  # an optional field: what adapt_priors found
 ANSWERS = "answers"  # an optional field: how answers become logits, if the head was fitted on answers
 AS_FITTED = "as fitted"  # the parameters ``classes`` and ``costs``, if they were given
 COSTS = "costs"  # the array of a Decider's costs
@@ -49,19 +53,25 @@ def to_content(head: Head) -> State:
         "features_width": head.features_width_,
         **({ONE_LOGIT: True} if head.n_features_in_ == 1 else {}),
         **({} if head.answer_format_ is None else {ANSWERS: head.answer_format_._asdict()}),
+        **({} if head.adaptation_ is None else {ADAPTATION: head.adaptation_.to_state()}),
         "report": REPORTS[type(head)].written(head),
         "reference": None if head.reference_ is None else head.reference_.to_state(),
         "head": {"kind": fitted.kind, **state.values},
     }
+    arrays = {"classes": _plain_classes(head.classes_), **state.arrays}
     costs = getattr(head, "costs_", None)
-    asked = {} if costs is None else {COSTS: costs}
-    return State(values, {"classes": _plain_classes(head.classes_), **asked, **state.arrays})
+    if costs is not None:
+        arrays[COSTS] = costs
+    if head.labelled_summary_ is not None:
+        values[LABELLED], its_arrays = head.labelled_summary_.to_state()
+        arrays |= its_arrays
+    return State(values, arrays)
 
 
 def from_content(content: State) -> Head:
     """The estimator again, fitted. A ValueError says what is wrong, if anything is."""
     one_logit = flag(content.values.pop(ONE_LOGIT, False), ONE_LOGIT)
-    answers = content.values.pop(ANSWERS, None)
+    answers, labelled, adaptation = (content.values.pop(name, None) for name in (ANSWERS, LABELLED, ADAPTATION))
     described = fields(content.values, FIELDS, "the description")
     name = one_of(described["estimator"], ESTIMATORS, "the estimator")
     arrays = Arrays(content.arrays)
@@ -86,6 +96,10 @@ def from_content(content: State) -> Head:
     shape = InputShape(classes, head.features_width_)
     head.fitted_head_ = FITTED_HEADS[kind].from_state(values, arrays, shape)
     report.read(head, described["report"])
+    if labelled is not None:
+        head.labelled_summary_ = LabelledSummary.from_state(labelled, arrays, len(classes))
+    if adaptation is not None:
+        head.adaptation_ = Adaptation.from_state(adaptation, classes)
     arrays.all_taken()
     return head
 

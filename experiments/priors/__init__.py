@@ -1,0 +1,1 @@
+"""New class proportions from unlabelled samples, against other estimators of these."""
