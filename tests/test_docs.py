@@ -31,6 +31,7 @@ TABLES = [
     "results/bench/choosing.md",
     "results/bench/auto.md",
     "results/bench/predict.md",
+    "results/bench/thousand.md",
     "results/choosing/vmnist.md",
     "results/choosing/summary.md",
     "results/choosing/files.md",
