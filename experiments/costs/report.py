@@ -11,6 +11,7 @@ import numpy as np
 from aftermax._utils.files import write_text
 from aftermax._utils.paired_tests import ALPHA
 from aftermax._utils.text import table
+from experiments.costs.cases import SETS
 from experiments.costs.measure import LABELLED, LABELLED_MANY, Outcome
 from experiments.plotting import RULE, hide_frame, new_figure, save
 from experiments.runs import provenance
@@ -69,9 +70,9 @@ class Case:
 
 
 def cases(outcomes: Sequence[Outcome], *, metrics: bool) -> list[Case]:
-    """The cases in the order in which they were measured."""
+    """The cases in the order of the score sets."""
     found: dict[tuple[str, str], list[Outcome]] = {}
-    for one in outcomes:
+    for one in sorted(outcomes, key=lambda one: (list(SETS).index(one.scores), one.draw)):
         if one.is_metric == metrics:
             found.setdefault((one.scores, one.asked), []).append(one)
     return [Case(*key, tuple(some)) for key, some in found.items()]
