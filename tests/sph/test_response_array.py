@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from aftermax import ResponseArray
+from aftermax.sph import _kernels
 from helpers.samples import make_samples
 
 
@@ -97,6 +98,20 @@ def test_a_person_can_read_it(size):
     assert "nan" not in text
     assert ("and 20 more" in text) == (size == 30)
     assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 9, 10, 64, 77])
+def test_the_median_of_distances_is_the_median_to_the_last_bit(size):
+    rng = np.random.default_rng(size)
+    kinds = [
+        rng.gamma(0.3, size=(50, size)),
+        rng.integers(3, size=(50, size)),
+        10.0 ** rng.integers(-300, 300, (50, size)),
+    ]
+    kinds += [np.where(rng.random((50, size)) < 0.4, np.inf, kinds[0]), np.full((1, size), 5e-324)]
+    for values in np.concatenate(kinds).astype(float):
+        values[rng.integers(size)] = 0.0  # the distance of a class from itself, which does not count
+        np.testing.assert_array_equal(_kernels.median_but_least(values), np.median(np.sort(values)[1:]))
 
 
 def test_what_is_printed_of_the_separation_is_that_of_the_own_unit():

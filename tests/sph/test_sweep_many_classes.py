@@ -1,14 +1,17 @@
 """sweep with 30 to 100 classes, where samples are scored in batches and most classes are far away."""
 
+import importlib
 import warnings
 
 import numpy as np
 import pytest
 
-from aftermax import sweep
+from aftermax import ResponseArray, default_grid, sweep
 from aftermax.sph._sweep_rules import BATCH
 from helpers.samples import make_samples
 from helpers.sweeps import RESULTS, assert_same
+
+sweep_module = importlib.import_module("aftermax.sph.sweep")  # the name is also that of the function
 
 GRID = {
     "certainty": [0.4, 0.8, 1.0],
@@ -79,3 +82,55 @@ def test_samples_that_are_fitted_and_evaluated_are_counted_once_for_both():
     twice = sweep(*samples, GRID, eval_logits=samples[0].copy(), eval_labels=samples[1].copy())
     for name in RESULTS:
         np.testing.assert_array_equal(once[name], twice[name])
+
+
+# ---- few samples of many classes, where windows and centers give the same response array -----------------------------
+
+WINDOWS = [
+    {"certainty": [0.5, 1.0], "window_high": [0.6]},
+    {"certainty": [0.7], "window_low": [0.3], "window_high": [0.9]},
+    {"certainty": [0.9, 0.6]},
+]
+
+
+@pytest.mark.parametrize("per_class", [1, 2, 3])
+@pytest.mark.parametrize("n_present", [2, 12])
+def test_few_samples_of_few_of_the_classes(per_class, n_present):
+    present = np.linspace(1, 38, n_present).astype(int)
+    labels = np.repeat(present, per_class)
+    fitted = make_samples(seed=per_class, n_classes=40, labels=labels, home=2.0, noise=2.0)
+    evaluated = network_samples(40, 80, seed=8)  # most are of classes that were not fitted
+    others = {name: GRID[name] for name in ("center", "min_separation", "veto_distance", "min_gain")}
+    pooled, _ = compare(fitted, evaluated, [others | window for window in WINDOWS])
+    assert pooled > 4
+
+
+def calls_of_count_combinations(monkeypatch, *samples, **options):
+    calls = []
+    original = sweep_module.count_combinations
+    monkeypatch.setattr(sweep_module, "count_combinations", lambda *call: calls.append(call) or original(*call))
+    sweep(*samples, **options, n_jobs=1, progress=False)
+    return len(calls)
+
+
+@pytest.mark.parametrize("per_class", [1, 2])
+def test_with_one_or_two_samples_for_each_class_the_default_grid_is_counted_once(monkeypatch, per_class):
+    labels = np.repeat(np.arange(6), per_class)
+    samples = make_samples(seed=3, n_classes=6, labels=labels)
+    assert calls_of_count_combinations(monkeypatch, *samples, grid=default_grid()) == 1
+
+
+def test_windows_and_centers_with_other_response_arrays_are_counted_apart(monkeypatch):
+    samples = make_samples(seed=3, n_classes=6, labels=np.repeat(np.arange(6), 40), home=1.0)
+    grid = {"center": ["mean", "median"], "window_high": [0.6, 1.0]}
+    assert calls_of_count_combinations(monkeypatch, *samples, grid=grid) == 4
+
+
+def test_mean_and_median_of_one_or_two_samples_are_the_same_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    for scale in (1e-12, 1.0, 1e9):
+        labels = np.concatenate([np.arange(60), np.arange(30)])
+        logits = scale * rng.normal(size=(90, 60)) * 10.0 ** rng.integers(-8, 3, size=(90, 60))
+        mean, median = (ResponseArray.fit(logits, labels, center=center) for center in ("mean", "median"))
+        for name in ("center", "left", "right"):
+            np.testing.assert_array_equal(getattr(mean, name), getattr(median, name))

@@ -5,6 +5,7 @@ allocated, for the classes or units from ``first`` up to ``last``.
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -159,13 +160,58 @@ def unit_deviations(logits, first, last, out):
 
 
 @compiled
-def separations(center, left, right, out):
-    """For one unit, the distance of each class (row of ``out``) from each of the others (columns)."""
-    for i in range(center.shape[0]):
-        for column in range(out.shape[1]):
-            k = column + (column >= i)
-            facing = left[i] + right[k] if center[i] > center[k] else right[i] + left[k]
-            out[i, column] = abs(center[i] - center[k]) / (0.5 * facing)
+def separations(center, left, right, first, last, out):
+    """Of units ``first`` to ``last``: the median of each class's distances from the others. Arrays are unit x class."""
+    distances = np.empty(center.shape[1])
+    for j in range(first, last):
+        for i in range(center.shape[1]):
+            distances_between(center[j], left[j], right[j], i, distances)
+            out[j, i] = median_but_least(distances)
+
+
+@compiled
+def distances_between(center, left, right, i, out):
+    """For one unit, the distance of class i from every class; 0 from itself."""
+    for k in range(out.shape[0]):
+        facing = left[i] + right[k] if center[i] > center[k] else right[i] + left[k]
+        out[k] = abs(center[i] - center[k]) / (0.5 * facing)
+
+
+@partial(compiled, fastmath={"nnan", "nsz"})  # so that the largest and the least are found without branches
+def median_but_least(values):
+    """Median of values >= 0, the least of them (one of the least) left out. Faster than partial sorting.
+
+    Bisection finds a pivot that divides the values in two parts, of which one has the lower of the two in the middle as
+    its largest, the other has the upper one as its least.
+    """
+    size = values.shape[0]
+    middle = (size + 1) // 2  # of all values, how many are below the upper one
+    low, high = -1.0, 0.0
+    for n in range(size):
+        high = values[n] if values[n] > high else high
+    if high == np.inf:
+        ordered = np.sort(values)
+        return ordered[middle] if size % 2 == 0 else (ordered[middle - 1] + ordered[middle]) / 2
+    while True:
+        pivot = 0.5 * (low + high)
+        if not low < pivot < high:  # values in the middle are the same
+            return high
+        n_below = 0
+        for n in range(size):
+            n_below += 1 if values[n] <= pivot else 0
+        if n_below == middle:
+            break
+        if n_below < middle:
+            low = pivot
+        else:
+            high = pivot
+    lower, upper = low, high
+    for n in range(size):
+        below = values[n] if values[n] <= pivot else lower
+        above = values[n] if values[n] > pivot else upper
+        lower = below if below > lower else lower
+        upper = above if above < upper else upper
+    return upper if size % 2 == 0 else (lower + upper) / 2
 
 
 # ---- pooling ---------------------------------------------------------------------------------------------------------

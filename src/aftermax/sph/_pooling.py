@@ -35,9 +35,11 @@ def pooling_weights(
            [0.  , 0.  ]])
     """
     kept = separation >= min_separation
-    # Relative to the row's largest, so that no power can overflow. A class without samples has NaN, and keeps none.
-    largest = np.max(np.where(kept, separation, 0.0), axis=-1, keepdims=True)
-    relative = np.divide(separation, largest, out=np.zeros(kept.shape), where=kept & (largest > 0))
+    known = separation >= 0.0
+    # Relative to the row's largest, which a cut keeps if it keeps any, so that no power can overflow. A class without
+    # samples has NaN, and keeps none.
+    largest = np.max(np.where(known, separation, 0.0), axis=-1, keepdims=True)
+    relative = np.divide(separation, largest, out=np.zeros(separation.shape), where=known & (largest > 0))
     raised = np.where(kept, relative**weight_power, 0.0)
     total = raised.sum(axis=-1, keepdims=True)
     return np.asarray(np.divide(raised, total, out=np.zeros_like(raised), where=total > 0))

@@ -75,6 +75,9 @@ def _count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Bl
     from aftermax.sph import _sweep_kernels
 
     n_classes = fitted.logits.shape[1]
+    rows, kind = (len(COUNTS), np.int64) if fitted.weights is None else (len(COUNTS) + 1, np.float64)
+    if len(fitted.codes) == 0:  # a fold of a handful of samples: no class can be pooled
+        return np.zeros((rows, *block_shape(block)), dtype=kind)
     ((low, high),), (center,) = block["window"], block["center"]
     array = fit_response_array(
         fitted.logits, fitted.codes, np.arange(n_classes), fitted.certainty, center, low, high, fitted.weights
@@ -87,9 +90,8 @@ def _count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Bl
         net_wins, _ = _tally(fitted, gates, rules, outcomes=False)
         _, outcomes = _tally(evaluated, gates, rules, net_wins=False)
     min_gains = np.array(block["min_gain"], dtype=np.float64)
-    rows, kind = (len(COUNTS), np.int64) if fitted.weights is None else (len(COUNTS) + 1, np.float64)
     counts = np.zeros((rows, *net_wins.shape[:2], net_wins.shape[3], len(min_gains)), dtype=kind)
-    _sweep_kernels.sum_trusted(net_wins, outcomes, _uncertain(fitted, gates), min_gains, counts)
+    _sweep_kernels.sum_trusted(net_wins, outcomes, _uncertain(fitted, gates)[:, rules.present], min_gains, counts)
     asked = counts[:, np.searchsorted(gates, block["certainty"])]
     parted = asked.reshape(rows, *(len(block[axis]) for axis in COUNTED_AXES))
     order = [1 + COUNTED_AXES.index(axis) for axis in AXES if axis in COUNTED_AXES]
@@ -124,8 +126,11 @@ def _tally(
     bins = np.searchsorted(gates, samples.certainty, side="right")
     below = np.argsort(bins, kind="stable")[: np.count_nonzero(bins < len(gates))]
     weights = np.ones(len(below), dtype=np.int32) if samples.weights is None else samples.weights[below]
-    chosen = (samples.logits[below], samples.codes[below], samples.softmax[below], weights, bins[below])
-    shape = (len(rules.powers), len(rules.veto_counts), samples.logits.shape[1], len(rules.weights))
+    numbers = np.full(samples.logits.shape[1], -1)
+    numbers[rules.present] = np.arange(len(rules.present))
+    codes, right = samples.codes[below], samples.softmax[below] == samples.codes[below]
+    chosen = (samples.logits[below], numbers[codes], right, weights, bins[below])
+    shape = (len(rules.powers), len(rules.veto_counts), len(rules.present), len(rules.weights))
     sums = OUTCOMES if samples.weights is None else OUTCOMES + 1
     net = np.zeros((len(gates) if net_wins else 0, *shape), dtype=weights.dtype)
     by_outcome = np.zeros((len(gates) if outcomes else 0, *shape, sums), dtype=weights.dtype)

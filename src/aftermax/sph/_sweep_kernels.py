@@ -23,27 +23,29 @@ LANES = 16  # sets of weights are compared side by side, and loops of odd length
 
 
 @compiled
-def tally_predictions(logits, codes, softmax, weights, bins, rules, net_wins, outcomes):
+def tally_predictions(logits, codes, right, weights, bins, rules, net_wins, outcomes):
     """Predict every sample under every pooling rule, and count. A tally without bins is left out.
 
-    ``net_wins[bin, p, v, class, a]`` are wins less losses by true class, ``outcomes[bin, p, v, class, a, outcome]``
-    samples by predicted class. Samples without a prediction are not counted. Each counts as much as its weight, which
-    is an integer if tallies are.
+    Codes and predictions are numbers of the rules' classes; a code is -1 if the true class is not among them. ``right``
+    tells whether softmax is. ``net_wins[bin, p, v, class, a]`` are wins less losses by true class,
+    ``outcomes[bin, p, v, class, a, outcome]`` samples by predicted class. Samples without a prediction are not counted.
+    Each counts as much as its weight, which is an integer if tallies are.
     """
-    n_classes, n_powers, n_sets = logits.shape[1], rules.powers.shape[0], rules.weights.shape[0]
+    n_classes, n_powers, n_sets = rules.center.shape[0], rules.powers.shape[0], rules.weights.shape[0]
     lanes = -(-n_sets // LANES) * LANES
-    columns = np.empty((n_classes, BATCH))
-    scores = np.full((BATCH, n_powers, n_classes, lanes), np.inf)
-    flags = np.empty((rules.thresholds.shape[0], n_classes, BATCH), dtype=np.int64)
+    batch = min(BATCH, -(-logits.shape[0] // LANES) * LANES)
+    columns = np.empty((logits.shape[1], batch))
+    scores = np.full((batch, n_powers, n_classes, lanes), np.inf)
+    flags = np.empty((rules.thresholds.shape[0], n_classes, batch), dtype=np.int64)
     two_least = np.empty((2, lanes))
     free, vetoed = np.empty((n_powers, lanes), dtype=np.int64), np.empty((n_powers, lanes), dtype=np.int64)
     everyone = np.arange(n_classes)
     winners, left = np.empty(n_classes, dtype=np.int64), np.empty(n_classes, dtype=np.int64)
     farthest = largest_response(rules)
     for n in range(logits.shape[0]):
-        s = n % BATCH
+        s = n % batch
         if s == 0:
-            for other in range(BATCH):  # the last sample stands in for those that a batch lacks
+            for other in range(batch):  # the last sample stands in for those that a batch lacks
                 columns[:, other] = logits[min(n + other, logits.shape[0] - 1)]
             score_batch(columns, rules, scores, flags)
         too_far = max(-logits[n].min(), logits[n].max()) > farthest
@@ -57,10 +59,10 @@ def tally_predictions(logits, codes, softmax, weights, bins, rules, net_wins, ou
                 predict(logits[n], scores[s], rules, left[:n_left], too_far, two_least, vetoed)
                 predictions = vetoed
             for p in range(n_powers):
-                if net_wins.shape[0] > 0:
-                    add_net_wins(predictions[p], codes[n], softmax[n], weights[n], net_wins[bins[n], p, v, codes[n]])
+                if net_wins.shape[0] > 0:  # of fitted samples, whose true classes are all among the rules'
+                    add_net_wins(predictions[p], codes[n], right[n], weights[n], net_wins[bins[n], p, v, codes[n]])
                 if outcomes.shape[0] > 0:
-                    count_outcomes(predictions[p], codes[n], softmax[n], weights[n], outcomes[bins[n], p, v])
+                    count_outcomes(predictions[p], codes[n], right[n], weights[n], outcomes[bins[n], p, v])
 
 
 # ---- the predictions of one sample -----------------------------------------------------------------------------------
@@ -121,19 +123,19 @@ def list_unvetoed(rules, v, flags, s, classes):
 
 
 @compiled
-def add_net_wins(predictions, code, softmax, weight, net_wins):
+def add_net_wins(predictions, code, right, weight, net_wins):
     """Add a win (+) or a loss (-) for every set of weights with a prediction."""
     for a in range(net_wins.shape[0]):
-        net_wins[a] += weight * ((predictions[a] == code) - (softmax == code)) if predictions[a] >= 0 else 0
+        net_wins[a] += weight * ((predictions[a] == code) - right) if predictions[a] >= 0 else 0
 
 
 @compiled
-def count_outcomes(predictions, code, softmax, weight, outcomes):
+def count_outcomes(predictions, code, right, weight, outcomes):
     """Count the outcome for the predicted class of every set of weights with a prediction."""
     for a in range(outcomes.shape[1]):
         if predictions[a] >= 0:
-            right = predictions[a] == code
-            outcome = SAME if right == (softmax == code) else WIN if right else LOSS
+            pooled_right = predictions[a] == code
+            outcome = SAME if pooled_right == right else WIN if pooled_right else LOSS
             outcomes[predictions[a], a, outcome] += weight
             if outcomes.shape[2] > SQUARES and outcome != SAME:
                 outcomes[predictions[a], a, SQUARES] += weight * weight

@@ -27,6 +27,7 @@ from aftermax._utils.validation import as_logits, compute_ready
 from aftermax.sph._sweep_counts import COUNTS, OUTCOMES, SweepSamples, count_combinations
 from aftermax.sph._sweep_rules import BATCH
 from aftermax.sph.grid import AXES, Block, Grid, block_shape, default_grid, grid_blocks, grid_columns
+from aftermax.sph.response_array import is_in_window
 
 MAX_COUNTERS = 2**22  # of a task, which has a few arrays of them, at four or eight bytes each
 MAX_WEIGHTS = 2**24  # of a task: how many numbers they and a batch's scores may take, intermediate arrays included
@@ -166,22 +167,31 @@ def sweep_splits(
             f"grid has {combinations:,} combinations, more than the {MAX_COMBINATIONS:,} that fit into memory: sweep "
             "parts of it."
         )
-    tasks = list(_tasks(blocks, n_classes))
-    calls = ([delayed(count_combinations)(*split, task.block) for task in tasks] for split in splits)
-    with Progress(what, number * len(tasks), progress) as bar:
+    tasks = list(_tasks(blocks))
+    calls = (
+        [delayed(_count)(*split, task) for task in _cut_and_joined(tasks, split[0], n_classes)] for split in splits
+    )
+    with Progress(what, number * combinations, progress) as bar:
         results = _side_by_side(calls, n_jobs)
         for _ in range(number):
-            counts: NDArray[Any] | None = None
-            for task in tasks:
-                part = next(results)
-                counts = np.empty((len(part), combinations), part.dtype) if counts is None else counts
-                counts[:, task.indices.ravel()] = part.reshape(len(part), -1)
-                bar.step()
-            assert counts is not None  # a grid has at least one combination
+            counts, missing = np.empty((0, combinations)), combinations
+            while missing:
+                indices, part = next(results)
+                if not len(counts):
+                    counts = np.empty((len(part), combinations), part.dtype)
+                counts[:, indices] = part
+                missing -= len(indices)
+                bar.step(len(indices))
             yield counts
 
 
-def _side_by_side(calls: Iterable[list[Any]], n_jobs: int | None) -> Iterator[NDArray[Any]]:
+def _count(fitted: SweepSamples, evaluated: SweepSamples, task: Task) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The numbers of the task's combinations, and their counts."""
+    counts = count_combinations(fitted, evaluated, task.block)
+    return task.indices.ravel(), counts.reshape(len(counts), -1)
+
+
+def _side_by_side(calls: Iterable[list[Any]], n_jobs: int | None) -> Iterator[Any]:
     """The results of lists of calls, in order, as they come."""
     try:
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
@@ -193,15 +203,34 @@ def _side_by_side(calls: Iterable[list[Any]], n_jobs: int | None) -> Iterator[ND
         yield from parallel(call for some in calls for call in some)
 
 
-def _tasks(blocks: list[Block], n_classes: int) -> Iterator[Task]:
+def _tasks(blocks: list[Block]) -> Iterator[Task]:
     first = 0
     for block in blocks:
         shape = block_shape(block)
         indices = first + np.arange(math.prod(shape)).reshape(shape)
         first += indices.size
         for task in _cut(Task(block, indices), "window"):
-            for part in _cut(task, "center"):
-                yield from _small_enough(part, n_classes)
+            yield from _cut(task, "center")
+
+
+def _cut_and_joined(tasks: list[Task], fitted: SweepSamples, n_classes: int) -> Iterator[Task]:
+    """The tasks for these samples: those with the same response array as one, and each as small as memory asks for.
+
+    With few samples, most windows have the same ones, and mean and median are the same for one or two of them.
+    """
+    alike: dict[tuple[Any, ...], list[Task]] = {}
+    for task in tasks:
+        ((low, high),), (center,) = task.block["window"], task.block["center"]
+        inside = is_in_window(fitted.codes, fitted.certainty, n_classes, low, high)
+        if fitted.weights is None and np.bincount(fitted.codes[inside], minlength=1).max() <= 2:
+            center = "mean"
+        others = tuple(tuple(task.block[axis]) for axis in AXES if axis not in ("certainty", "window", "center"))
+        alike.setdefault((inside.tobytes(), center, others), []).append(task)
+    n_present = int(np.count_nonzero(np.bincount(fitted.codes)))
+    for some in alike.values():
+        certainties = [certainty for task in some for certainty in task.block["certainty"]]
+        indices = np.concatenate([task.indices for task in some], axis=AXES.index("certainty"))
+        yield from _small_enough(Task(some[0].block | {"certainty": certainties}, indices), n_present, n_classes)
 
 
 def _cut(task: Task, axis: str, pieces: int | None = None) -> Iterator[Task]:
@@ -212,12 +241,12 @@ def _cut(task: Task, axis: str, pieces: int | None = None) -> Iterator[Task]:
         yield Task(block, task.indices.take(part, axis=AXES.index(axis)))
 
 
-def _small_enough(task: Task, n_classes: int) -> Iterator[Task]:
+def _small_enough(task: Task, n_present: int, n_classes: int) -> Iterator[Task]:
     """The task, halved along its longest axis until its weights, its counters and its results fit into memory."""
     lengths = {axis: len(task.block[axis]) for axis in AXES}
     gains, powers = lengths["min_gain"], lengths["distance_power"]
-    sets = n_classes * lengths["min_separation"] * lengths["weight_power"]
-    counters = task.indices.size // gains * max(n_classes * OUTCOMES, len(COUNTS) * gains)
+    sets = n_present * lengths["min_separation"] * lengths["weight_power"]
+    counters = task.indices.size // gains * max(n_present * OUTCOMES, len(COUNTS) * gains)
     axes: tuple[str, ...] = ()
     if sets * (n_classes * (6 + powers) + BATCH * powers) > MAX_WEIGHTS:
         axes = ("min_separation", "weight_power", "distance_power")
@@ -228,4 +257,4 @@ def _small_enough(task: Task, n_classes: int) -> Iterator[Task]:
         yield task
     else:
         for half in _cut(task, longest, 2):
-            yield from _small_enough(half, n_classes)
+            yield from _small_enough(half, n_present, n_classes)
