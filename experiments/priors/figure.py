@@ -10,6 +10,7 @@ from experiments.priors.measure import CONCENTRATIONS, GUARDED, SAMPLES, Outcome
 from experiments.priors.peers import PEERS
 
 MARKERS = dict(zip(SAMPLES, ("o", "s", "D"), strict=True))
+LOWEST = -100  # percent: what is below is drawn there
 
 
 def draw(outcomes: Sequence[Outcome], out: Path) -> None:
@@ -25,7 +26,7 @@ def draw(outcomes: Sequence[Outcome], out: Path) -> None:
                 points = [one for one in some if one.samples == samples]
                 axes.plot(
                     [100 * one.error_before for one in points],
-                    [100 * (1 - one.error / one.error_before) for one in points],
+                    [max(LOWEST, 100 * (1 - one.error / one.error_before)) for one in points],
                     linestyle="",
                     marker=marker,
                     markersize=4,
@@ -34,7 +35,7 @@ def draw(outcomes: Sequence[Outcome], out: Path) -> None:
                     markerfacecolor="white" if samples == SAMPLES[0] else None,
                     label=f"{samples:,} unlabelled samples",
                 )
-            axes.set_ylim(-60, 100)
+            axes.set_ylim(LOWEST - 10, 100)
             axes.set_title(f"{method}, Dirichlet {concentration:g}", fontsize=9)
             axes.set_xlabel("error of the head as it is, %", fontsize=8)
             if column == 0:

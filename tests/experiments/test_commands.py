@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -123,6 +124,12 @@ def test_without_texts_the_error_says_where_to_get_them_and_no_results_are_lost(
     assert line.startswith("experiments: BANKING77 is not in nowhere: no file train.csv there.")
     assert "https://github.com/PolyAI-LDN/task-specific-datasets (CC BY 4.0)" in line
     assert path.read_text() == "results of an hour"
+
+
+@pytest.mark.skipif(find_spec("quapy") is not None, reason="quapy is installed")
+def test_without_quapy_the_error_says_how_to_install_it(tmp_path):
+    assert "This experiment needs quapy" in refused("priors", "--quick", "--out", tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_traceback_is_shown_on_request(tmp_path):

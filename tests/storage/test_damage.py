@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aftermax import AutoHead, SPHClassifier, load, save
+from aftermax import AutoHead, SoftmaxClassifier, SPHClassifier, adapt_priors, load, save
 from helpers.head_files import HEADS, VERSIONED, assert_same, features_of, predictions_of, weak
 
 
@@ -24,12 +24,15 @@ def contents(tmp_path_factory):
         AutoHead(cv=2).fit(logits, labels, features_of(labels)),
         AutoHead(alpha=0.0, only_proven=True, class_weight={1: 2.0}, cv=2).fit(logits, labels),
     ]
+    adapted = adapt_priors(SoftmaxClassifier().fit(logits, labels), logits[labels > 0], guard=False)
     path = tmp_path_factory.mktemp("heads") / "head"
+    save(adapted, path)
+    last = [path.read_bytes()]
     found = []
     for head in heads:
         save(head, path)
         found.append(path.read_bytes())
-    return found + [(HEADS / f"{name}.npz").read_bytes() for name in VERSIONED]
+    return found + [(HEADS / f"{name}.npz").read_bytes() for name in VERSIONED] + last
 
 
 # ---- what is not a head file -----------------------------------------------------------------------------------------
@@ -231,6 +234,37 @@ def test_arrays_of_a_combination_that_do_not_fit_are_refused(name, change, what,
     with np.load(io.BytesIO(contents[1])) as arrays:
         array = np.ascontiguousarray(change(arrays[name]))
     assert what in refused(with_array(contents[1], name, array), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "what"),
+    [
+        ("adapted_offsets", np.zeros(2), "the array adapted_offsets has shape (2,): (3,) is needed"),
+        ("adapted_offsets", np.array([0.0, 0.0, 1e9]), "the array adapted_offsets holds values that are too high"),
+        ("priors_calibrations", np.zeros((0, 4)), "the array priors_calibrations has no rows"),
+        ("priors_calibrations", np.zeros((3, 4)), "or a slope that is not positive"),
+        ("priors_references", np.full((1, 3), -0.1), "the array priors_references"),
+        ("priors_labelled_counts", np.full(3, np.nan), "the array priors_labelled_counts holds values"),
+    ],
+)
+def test_arrays_of_an_adapted_head_that_do_not_fit_are_refused(name, array, what, contents, tmp_path):
+    assert what in refused(with_array(contents[-1], name, array), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"shares": [0.5, 0.5]}, "shares is not a list of 3"),
+        ({"shares": [0.5, 0.5, 1.5]}, "a share is 1.5, which is out of range"),
+        ({"adapted": "yes"}, "adapted is 'yes': true or false is needed"),
+        ({"reason": 3}, "reason is not text"),
+        ({"more": 1}, "missing or unknown fields: 'more'"),
+    ],
+)
+def test_notes_about_class_proportions_that_do_not_fit_are_refused(change, what, contents, tmp_path):
+    with zipfile.ZipFile(io.BytesIO(contents[-1])) as archive:
+        adaptation = json.loads(archive.read("head.json"))["adaptation"]
+    assert what in refused(repacked(contents[-1], described={"adaptation": adaptation | change}), tmp_path)
 
 
 @pytest.mark.parametrize(

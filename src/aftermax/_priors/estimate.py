@@ -162,4 +162,4 @@ def _gains(
     before = (weights * world.likelihoods[samples, predicted][:, None] * shares[predicted]).sum(axis=0)
     after = (weights * world.likelihoods[samples, adapted][:, None] * shares[adapted]).sum(axis=0)
     errors = world.counts.sum(axis=0) - before
-    return np.asarray((after - before) / np.maximum(errors, 1e-9))
+    return np.asarray(np.minimum((after - before) / np.maximum(errors, 1e-9), 1.0))

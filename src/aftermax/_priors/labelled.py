@@ -15,7 +15,7 @@ from aftermax._utils.untrusted import Arrays, fields, number
 Numbers = NDArray[np.float64]
 
 RESAMPLES = 20  # of the labelled samples, for the uncertainty of the calibration
-MOST_LOGITS = 500_000  # of more, a part is enough: calibration has few parameters
+MOST_LOGITS = 200_000  # of more, a part is enough: calibration has few parameters
 ARRAYS = ("calibrations", "references", "labelled_counts", "certainty_means", "certainty_variances")
 PREFIX = "priors_"
 LEAST_SHARE = 1e-6  # that a class is taken to have among the labelled samples, so that ratios are finite

@@ -16,6 +16,8 @@ from aftermax._utils.softmax import MIN_PROBABILITY, settle_argmax, softmax
 from aftermax._utils.untrusted import Arrays, fields, number
 from aftermax._wrapped.base_heads import INNER, evaluate_inner, formula_around, inner_from_state, state_around
 
+LARGEST = 1e6  # of slope and offsets: beyond that, scores could overflow
+
 
 @dataclass(frozen=True, eq=False)
 class AdaptedHead:
@@ -62,8 +64,10 @@ class AdaptedHead:
     def from_state(cls, values: Mapping[str, Any], arrays: Arrays, shape: InputShape) -> Self:
         """From what :meth:`to_state` gives."""
         named = fields(values, {INNER, "slope"}, "the adapted head")
-        slope = number(named["slope"], "slope", positive=True)
-        offsets = arrays.take("adapted_offsets", (len(shape.classes),))
+        slope = number(named["slope"], "slope", 0.0, LARGEST, positive=True)
+        offsets = arrays.take("adapted_offsets", (len(shape.classes),), low=-LARGEST)
+        if (offsets > LARGEST).any():
+            raise ValueError("the array adapted_offsets holds values that are too high")
         return cls(inner_from_state(named[INNER], arrays, shape), slope, offsets)
 
     def formula(self) -> tuple[Plan, dict[str, NDArray[Any]]]:
