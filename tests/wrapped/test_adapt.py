@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import aftermax
-from aftermax import AutoHead, SoftmaxClassifier, SPHClassifier, adapt_priors, load, save
+from aftermax import AutoHead, Decider, SoftmaxClassifier, SPHClassifier, adapt_priors, load, save
 from aftermax._wrapped.adapted import AdaptedHead
 from helpers.label_shift import world
 
@@ -265,3 +265,17 @@ def test_json_holds_all_of_it(adapted):
     assert found["adapted"] is True
     assert [one["class"] for one in found["classes"]] == list(NAMES)
     assert found["verdict"].startswith("Adapted: ")
+
+
+def test_a_decider_is_decided_on_again_with_the_adapted_head(new, tmp_path):
+    logits, labels = world(EQUAL, 600, seed=0)
+    costs = 1.0 - np.eye(4)
+    decider = Decider(SoftmaxClassifier(), costs=costs).fit(logits, NAMES[labels])
+    with pytest.raises(ValueError, match=r"decider\.head_.*from_fitted\(adapted"):
+        adapt_priors(decider, new)
+    adapted = adapt_priors(decider.head_, new)
+    assert adapted.adaptation_.adapted
+    again = Decider.from_fitted(adapted, costs=costs)
+    np.testing.assert_array_equal(again.predict(new), adapted.predict(new))
+    save(again, tmp_path / "head.npz")
+    np.testing.assert_array_equal(load(tmp_path / "head.npz").predict_proba(new), adapted.predict_proba(new))

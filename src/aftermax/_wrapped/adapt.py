@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax._heads.estimator import HeadEstimator
-from aftermax._heads.protocol import FittedHead
 from aftermax._priors.adaptation import Adaptation
 from aftermax._priors.estimate import Estimate, estimate
 from aftermax._priors.labelled import LabelledSummary
@@ -21,7 +19,8 @@ from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.random import generator
 from aftermax._utils.text import listed, percent
 from aftermax._wrapped.adapted import AdaptedHead
-from aftermax._wrapped.base_heads import INNER
+from aftermax._wrapped.base_heads import innermost
+from aftermax._wrapped.decision import DecisionHead
 
 FEWEST = 20  # unlabelled samples
 MOST_SAMPLES, MOST_LOGITS = 20_000, 1_000_000  # of more samples, so many are drawn at random
@@ -101,7 +100,7 @@ def adapt_priors(
     """
     _refuse_other_heads(head)
     found = copy.copy(head)
-    found.fitted_head_ = _without_adaptation(head.fitted_head_)
+    found.fitted_head_ = innermost(head.fitted_head_)  # as it was fitted
     probabilities = _probabilities(found, unlabelled, features)
     together = as_groups(groups, len(probabilities))
     rng = generator(random_state)
@@ -114,7 +113,7 @@ def adapt_priors(
     if result.p_label_shift < ALPHA_LABEL_SHIFT:
         warnings.warn(_more_has_changed(adapted), UserWarning, stacklevel=2)
     if adapted:
-        found.fitted_head_ = _with_adaptation(found.fitted_head_, result)
+        found.fitted_head_ = AdaptedHead(found.fitted_head_, result.slope, result.offsets)
     found.adaptation_ = Adaptation(
         adapted=adapted,
         reason=reason + _about_unlabelled_classes(summary, head.classes_),
@@ -142,32 +141,16 @@ def _refuse_other_heads(head: Any) -> None:
         advice = "its head_" if hasattr(head, "head_") else "a fitted AutoHead or SoftmaxClassifier"
         raise TypeError(f"{type(head).__name__} cannot be adapted: pass {advice}.")
     check_is_fitted(head, msg="This %(name)s is not fitted yet: call fit before you adapt it.")
+    if isinstance(head.fitted_head_, DecisionHead):  # its rule and its max_error are of the old world
+        raise ValueError(
+            "Decisions were chosen for the class proportions of the labelled samples: adapt the head that is decided "
+            "on, such as decider.head_, and decide with Decider.from_fitted(adapted, costs=...)."
+        )
     if len(head.classes_) > MANY_CLASSES:
         raise ValueError(
             f"The head has {len(head.classes_):,} classes. Proportions of more than {MANY_CLASSES} classes cannot be "
             "told well enough from unlabelled samples: label some, and fit the head on these."
         )
-
-
-def _without_adaptation(fitted: FittedHead) -> FittedHead:
-    """The head as it was fitted; a head around an adapted one is around what that is around."""
-    inner: FittedHead | None = getattr(fitted, INNER, None)
-    if isinstance(fitted, AdaptedHead):
-        return fitted.inner
-    return fitted if inner is None else _around(fitted, _without_adaptation(inner))
-
-
-def _with_adaptation(fitted: FittedHead, found: Estimate) -> FittedHead:
-    """The adapted head; in a head around another one it is the inner one that is adapted."""
-    inner: FittedHead | None = getattr(fitted, INNER, None)
-    if inner is not None:
-        return _around(fitted, _with_adaptation(inner, found))
-    return AdaptedHead(fitted, found.slope, found.offsets)
-
-
-def _around(outer: Any, inner: FittedHead) -> FittedHead:
-    changed: FittedHead = replace(outer, inner=inner)
-    return changed
 
 
 def _summary(head: HeadEstimator) -> LabelledSummary:
