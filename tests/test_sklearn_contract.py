@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from aftermax import AutoHead, PostHocClassifier, SoftmaxClassifier, SPHClassifier, SPHClassifierCV
+from aftermax import AutoHead, Decider, PostHocClassifier, SoftmaxClassifier, SPHClassifier, SPHClassifierCV
 from helpers.samples import make_samples
 
 # These checks have two features and three classes; SPH needs one response unit for each class.
@@ -38,11 +38,12 @@ def expected(estimator):
 
 
 SMALL = SPHClassifierCV({"certainty": [0.5, 0.9]}, cv=2, n_repeats=1)
+DECIDER = Decider(SoftmaxClassifier(), metric="balanced_accuracy")
 POST_HOC = [PostHocClassifier(LogisticRegression(), head, cv=3) for head in (LogisticRegression(), AutoHead(cv=2))]
 
 
 @parametrize_with_checks(
-    [SPHClassifier(), SMALL, AutoHead(cv=2), SoftmaxClassifier(), *POST_HOC], expected_failed_checks=expected
+    [SPHClassifier(), SMALL, AutoHead(cv=2), SoftmaxClassifier(), DECIDER, *POST_HOC], expected_failed_checks=expected
 )
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:Fewer than 10 labelled:UserWarning")

@@ -30,7 +30,7 @@ class Scores:
 
     @property
     def classes(self) -> int:
-        return self.pool_logits.shape[1]
+        return int(self.pool_logits.shape[1])
 
 
 # ---- models of scikit-learn on made-up data --------------------------------------------------------------------------

@@ -318,11 +318,11 @@ class Decider(HeadEstimator):
 
         Examples
         --------
-        >>> from aftermax import Decider, SPHClassifier
-        >>> head = SPHClassifier().fit([[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 2.0]], ["ham", "spam", "ham", "spam"])
+        >>> from aftermax import Decider, SoftmaxClassifier
+        >>> head = SoftmaxClassifier(temperature=1.0).fit([[3.0, -1.0], [-1.0, 2.0]], ["ham", "spam"])
         >>> decider = Decider.from_fitted(head, costs=[[0, 100], [1, 0]])  # ham that is taken for spam costs 100
-        >>> head.predict([[0.0, 1.0]])[0], decider.predict([[0.0, 1.0]])[0]
-        ('spam', 'ham')
+        >>> head.predict([[-1.0, 2.0]]).tolist(), decider.predict([[-1.0, 2.0]]).tolist()
+        (['spam'], ['ham'])
         """
         if not isinstance(head, HeadEstimator) or isinstance(head, Decider):
             raise TypeError(
