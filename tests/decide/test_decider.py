@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import TimeSeriesSplit
 
-from aftermax import AutoHead, Decider, SoftmaxClassifier, SPHClassifier, audit, load, save
+from aftermax import AutoHead, Decider, SoftmaxClassifier, SPHClassifier, audit, check, load, save
 from aftermax.decide.objectives import METRICS, confusion_matrix
 from helpers.samples import make_samples, weak_samples
 
@@ -288,3 +288,9 @@ def test_a_metric_that_fails_is_refused_in_fit():
         Decider(SOFTMAX, metric=lambda confusion: confusion.recall).fit(*make_samples(n_samples=50))
     with pytest.raises(ValueError, match="costs has shape"):
         Decider(SOFTMAX, costs=np.eye(3)).fit(*make_samples(n_samples=50))
+
+
+def test_check_says_that_it_counts_errors_and_not_costs(fitted):
+    logits, labels = make_samples(seed=1)
+    with pytest.warns(UserWarning, match="check counts errors: decisions that cost less may be wrong more often"):
+        check(fitted, logits, labels)
