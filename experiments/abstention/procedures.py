@@ -24,9 +24,9 @@ WORLDS = (
     World("wrong labels", 4, 8),
 )
 FLAT = "flat"  # a world in which every sample is wrong a little too often, however certain it is
-SIZES = (100, 400, 2_000)
-RUNS, QUICK_RUNS = 1_000, 5
-POOL = 200_000
+SIZES = (400, 2_000)
+RUNS, QUICK_RUNS = 300, 3
+POOL = 100_000
 LEVEL = 1 - CONFIDENCE
 
 Passes = NDArray[np.bool_]  # whether the test passes, for each number of kept samples
@@ -93,17 +93,17 @@ WAYS: dict[str, Way] = {
 
 
 def compare(runs: int = RUNS) -> str:
-    """A table: how often each way keeps the promise in the worst world, and what it keeps in the mean."""
+    """A table: how often each way keeps the promise, also where it is hardest, and what it keeps in the mean."""
     lines = []
     for samples in SIZES:
         for max_error in MAX_ERRORS:
             found = [_world(world, samples, max_error, runs) for world in (*WORLDS, FLAT)]
             for name in WAYS:
-                kept = [one[name][0] for one in found]
-                shares = [one[name][1] for one in found[:-1]]
-                limit = f"{100 * max_error:g} %"
-                lines.append([name, f"{samples:,}", limit, percent(min(kept)), percent(float(np.mean(shares)))])
-    return table(["procedure", "samples", "acceptable", "promise kept, worst world", "decided alone"], lines, texts=1)
+                kept, shares = np.mean([one[name] for one in found[:-1]], axis=0)
+                figures = [percent(kept), percent(found[-1][name][0]), percent(shares)]
+                lines.append([name, f"{samples:,}", f"{100 * max_error:g} %", *figures])
+    heads = ["procedure", "samples", "acceptable", "promise kept", "kept in the flat world", "decided alone"]
+    return table(heads, lines, texts=1)
 
 
 def _world(world: Any, samples: int, max_error: float, runs: int) -> dict[str, tuple[float, float]]:
