@@ -16,7 +16,7 @@ from aftermax.data import Scores, load_vmnist
 from helpers.command import SCRIPT, refused, run, run_here
 from helpers.samples import make_samples
 
-COMMANDS = ["demo", "audit", "fit", "predict", "check", "export", "warm"]
+COMMANDS = ["demo", "audit", "fit", "predict", "check", "adapt", "export", "warm"]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "-h"] for name in COMMANDS)])
