@@ -189,7 +189,7 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     axes.set_xscale("log")
     axes.set_xticks([0.6, 0.8, 1.0, 1.2], ["0.6", "0.8", "1", "1.2"])
     axes.minorticks_off()
-    axes.set_xlabel("cost against the best of plug-in and tuned rules (shaded: within 2 %)")
+    axes.set_xlabel("cost against the best other rule (shaded: within 2 %)")
     hide_frame(axes)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
     save(figure, path)
