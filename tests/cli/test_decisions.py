@@ -36,6 +36,15 @@ def test_an_audit_speaks_of_costs(folder):
     assert out.startswith(expected()[0].outcome_.verdict)
 
 
+def test_costs_may_have_semicolons_and_decimal_commas(folder):
+    (folder / "semicolons.csv").write_text("true;cat;ant;bee\nbee;1,0;1;0\ncat;0;20,0;10\nant;1;0;1\n")
+    given = [
+        run_here("audit", folder / "scores.csv", "--head", "softmax", "--costs", folder / name).stdout
+        for name in ("costs.csv", "semicolons.csv")
+    ]
+    assert given[0] == given[1]
+
+
 def test_a_metric_is_named(folder):
     out = run_here("audit", folder / "scores.csv", "--head", "softmax", "--metric", "macro_f1", "--json").stdout
     assert json.loads(out)["outcome"]["objective"] == "macro-F1"

@@ -9,6 +9,7 @@ from sklearn.model_selection import TimeSeriesSplit
 
 from aftermax import AutoHead, Decider, SoftmaxClassifier, SPHClassifier, audit, check, load, save
 from aftermax.decide.objectives import METRICS, confusion_matrix
+from helpers.auto_heads import honest
 from helpers.samples import make_samples, weak_samples
 
 COSTS = 1.0 - np.eye(5)
@@ -290,7 +291,28 @@ def test_a_metric_that_fails_is_refused_in_fit():
         Decider(SOFTMAX, costs=np.eye(3)).fit(*make_samples(n_samples=50))
 
 
-def test_check_says_that_it_counts_errors_and_not_costs(fitted):
+def test_check_refuses_to_judge_costs_by_errors_and_still_notices_drift(fitted):
     logits, labels = make_samples(seed=1)
-    with pytest.warns(UserWarning, match="check counts errors: decisions that cost less may be wrong more often"):
+    with pytest.raises(ValueError, match="check counts errors: leave the labels out"):
         check(fitted, logits, labels)
+    assert not check(fitted, logits).drift.drifted
+    assert check(fitted, 3 * logits).drift.drifted
+
+
+def test_check_takes_a_decider_without_costs_with_labels():
+    logits, labels = make_samples()
+    decider = Decider(SOFTMAX, max_error=0.2).fit(logits, labels)
+    assert check(decider, *make_samples(seed=1)).against_softmax.wins == 0
+
+
+def test_where_plain_predictions_are_kept_nothing_changes():
+    logits, labels = honest()  # of which no rule makes fewer errors
+
+    def accuracy(confusion):
+        return np.trace(confusion) / confusion.sum()
+
+    decider = Decider(SOFTMAX, metric=accuracy).fit(logits, labels)
+    assert decider.rule_ == "plain predictions"
+    np.testing.assert_array_equal(decider.held_out_, decider.predict(logits))
+    assert decider.outcome_.decided == decider.outcome_.softmax
+    assert "stays at" in decider.outcome_.verdict

@@ -279,3 +279,14 @@ def test_a_decider_is_decided_on_again_with_the_adapted_head(new, tmp_path):
     np.testing.assert_array_equal(again.predict(new), adapted.predict(new))
     save(again, tmp_path / "head.npz")
     np.testing.assert_array_equal(load(tmp_path / "head.npz").predict_proba(new), adapted.predict_proba(new))
+
+
+def test_check_judges_an_adapted_head_by_its_own_predictions():
+    logits, labels = world(EQUAL, 600, seed=0)
+    kept = AutoHead(cv=2, only_proven=True, alpha=0.0).fit(logits, NAMES[labels])
+    assert kept.chosen_ == "softmax"
+    adapted = adapt_priors(kept, world(TRUE, 800, seed=1)[0])
+    assert adapted.adaptation_.adapted
+    new_logits, new_labels = world(TRUE, 500, seed=3)
+    result = aftermax.check(adapted, new_logits, NAMES[new_labels])
+    assert (result.chosen, result.action) == ("adapted", "keep")

@@ -124,7 +124,7 @@ def check_limits(max_error: object, confidence: object = CONFIDENCE) -> None:
         "confidence": "0.95 means that the promise is kept for 95 % of the draws of labelled samples",
     }
     for name, value in (("max_error", max_error), ("confidence", confidence)):
-        if not 0.0 < check_number(name, value, 0.0, 1.0) < 1.0:
+        if not 0.0 < check_number(name, value) < 1.0:
             raise ValueError(f"{name}={value!r} is not possible: choose a number between 0 and 1. {advice[name]}.")
 
 

@@ -18,6 +18,7 @@ from aftermax._utils.large import predicted_columns
 from aftermax._utils.paired_tests import ALPHA, wins_and_losses
 from aftermax._utils.random import generator
 from aftermax._utils.splits import random_splits
+from aftermax._wrapped.adapted import AdaptedHead
 
 Codes = NDArray[np.int64]
 FOLDS = 10  # of a head that has no out-of-fold predictions of its own
@@ -99,10 +100,14 @@ def compare(samples: NewSamples, before: Codes, after: Codes, held_out: NDArray[
 
 def keeps_softmax(head: Any) -> bool:
     """Whether a fitted head predicts as softmax does, because no gain was likely."""
-    adaptation = getattr(head, "adaptation_", None)
-    if adaptation is not None and adaptation.adapted:
-        return False
-    return bool(getattr(head, "chosen_", None) == "softmax" or getattr(head, "fell_back_", False))
+    return chosen(head) == "softmax"
+
+
+def chosen(head: Any) -> str:
+    """What a fitted head predicts with: "softmax" if it predicts as softmax does."""
+    if isinstance(head.fitted_head_, AdaptedHead):
+        return AdaptedHead.kind
+    return "softmax" if getattr(head, "fell_back_", False) else str(getattr(head, "chosen_", head.fitted_head_.kind))
 
 
 def refit(

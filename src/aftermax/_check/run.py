@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from aftermax._check.comparisons import NewSamples, compare, keeps_softmax, refit
+from aftermax._check.comparisons import NewSamples, chosen, compare, refit
 from aftermax._check.drift import measure_drift
 from aftermax._check.result import Check
 from aftermax._check.verdict import samples_needed
@@ -28,8 +28,9 @@ WEIGHTS_HINT = (
     "too (sample_weight in Python, --weights on the command line)."
 )
 COUNTS_ERRORS = (
-    "This head decides by costs or for a metric, and check counts errors: decisions that cost less may be wrong more "
-    "often. To see what decisions cost on these samples, call aftermax.audit with a Decider like this one."
+    "This head decides by costs or for a metric, so it makes other errors than softmax on purpose, and check counts "
+    "errors: leave the labels out, to see whether the samples look like those of the fit; and audit them with the same "
+    "costs or metric (aftermax.audit with a Decider, or aftermax audit --costs), to see what decisions cost now."
 )
 
 
@@ -104,9 +105,9 @@ def _check(
     caught: list[warnings.WarningMessage],
 ) -> Check:
     _refuse_other_heads(head)
+    if labels is not None and isinstance(head.fitted_head_, DecisionHead) and head.fitted_head_.costs is not None:
+        raise ValueError(COUNTS_ERRORS)
     values, predicted, hidden = _predicted(head, logits, features)
-    if labels is not None and head.fitted_head_.kind == DecisionHead.kind:
-        warnings.warn(COUNTS_ERRORS, UserWarning, stacklevel=2)
     weights, together = as_weights(sample_weight, len(values)), as_groups(groups, len(values))
     drift = None if head.reference_ is None else measure_drift(head.reference_, values, head.classes_, together)
     share = _fitted_on_share(head, values)
@@ -121,7 +122,7 @@ def _check(
         found["hints"] = (WEIGHTS_HINT,) if sample_weight is None and _had_sample_weights(head) else ()
     return Check(
         n_samples=len(values),
-        chosen="softmax" if keeps_softmax(head) else str(getattr(head, "chosen_", "sph")),
+        chosen=chosen(head),
         promised_interval=getattr(head, "gain_interval_", None),
         drift=drift,
         fitted_on_share=share,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,13 @@ LAYOUT = (
 def read_costs(path: Path, classes: NDArray[Any]) -> NDArray[np.float64]:
     """The costs in the order of the classes; rows and columns of the file are named after these, in any order."""
     with existing_file(path).open(newline="", encoding="utf-8-sig") as file:
-        lines = [[cell.strip() for cell in line] for line in csv.reader(file) if any(cell.strip() for cell in line)]
+        text = file.read()
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    cells = [[cell.strip() for cell in line] for line in csv.reader(io.StringIO(text), delimiter=separator)]
+    lines = [line for line in cells if any(line)]
     if len(lines) < 2 or len({len(line) for line in lines}) > 1:
         raise ValueError(f"{path} is not a table of costs: {LAYOUT}.")
-    numbers = [[_number(cell, path) for cell in line[1:]] for line in lines[1:]]
+    numbers = [[_number(cell.replace(",", "."), path) for cell in line[1:]] for line in lines[1:]]  # decimal commas
     try:
         values = costs_by_name(numbers, [line[0] for line in lines[1:]], lines[0][1:], labels_to_text(classes))
         return as_costs(values, classes)

@@ -68,7 +68,8 @@ def choose_rule(
     """Choose a rule for out-of-fold probabilities.
 
     The candidates are fitted without each fold, and decide on it. Which of them is chosen follows from these decisions;
-    for the decisions that are reported, from those outside of each fold only, so that the choice is judged as well.
+    for the decisions that are reported, from those outside of each fold only, so that the choice is judged as well. If
+    plain predictions are kept, they are what is reported.
     """
     decisions: dict[str, NDArray[np.int64]] = {}
     for train, test in splits:
@@ -77,7 +78,7 @@ def choose_rule(
             known[test] = lowest_expected_cost(probabilities[test], rule)
     chosen = simplest_of_the_best(objective, judged, decisions)
     out = decisions[PLAIN].copy()
-    for train, test in splits:
+    for train, test in splits if chosen != PLAIN else ():
         some = {name: one[train] for name, one in decisions.items()}
         out[test] = decisions[simplest_of_the_best(objective, judged.take(train), some)][test]
     return Choice(
