@@ -202,3 +202,32 @@ def test_a_damaged_record_is_refused(change):
         Abstention.from_state(state | change)
     with pytest.raises(ValueError, match="fields"):
         Abstention.from_state({name: value for name, value in state.items() if name != "share"})
+
+
+# ---- what an attack found --------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_promised_where_one_group_has_most_of_the_samples():
+    groups = np.r_[np.arange(59), np.full(1_000, 59)]
+    found = choose_threshold(np.full(1_059, 0.9), np.ones(1_059, dtype=bool), 0.05, groups=groups)
+    assert found.n_kept == 0
+    heavy = choose_threshold(np.full(60, 0.9), np.ones(60, dtype=bool), 0.05, weights=np.r_[np.ones(59), 1_000.0])
+    assert heavy.n_kept == 0
+
+
+def test_rare_heavy_samples_that_err_often_do_not_break_the_promise():
+    """Two samples in a hundred weigh 49 and are wrong with probability 0.3; of the others, one in a hundred is."""
+    broken = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        heavy = rng.random(300) < 0.02
+        right = rng.random(300) >= np.where(heavy, 0.3, 0.01)  # an error of 0.155 by weight
+        found = choose_threshold(np.full(300, 0.9), right, 0.1, weights=np.where(heavy, 49.0, 1.0))
+        broken += found.n_kept > 0
+    assert broken <= 10
+
+
+@pytest.mark.parametrize("max_error", [1e-12, 0.0, 1.0])
+def test_an_error_that_no_labels_can_prove_is_refused(max_error):
+    with pytest.raises(ValueError, match="max_error="):
+        choose_threshold(np.full(60, 0.9), np.ones(60, dtype=bool), max_error)

@@ -1,5 +1,7 @@
 """Decider: decisions that cost less on new samples, for any head, and honest about it."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -316,3 +318,20 @@ def test_where_plain_predictions_are_kept_nothing_changes():
     np.testing.assert_array_equal(decider.held_out_, decider.predict(logits))
     assert decider.outcome_.decided == decider.outcome_.softmax
     assert "stays at" in decider.outcome_.verdict
+
+
+def test_copies_of_few_samples_promise_nothing():
+    logits, labels = make_samples(n_samples=15, n_classes=3)
+    copies = np.repeat(logits, 10, axis=0), np.repeat(labels, 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        decider = Decider(SOFTMAX, max_error=0.05).fit(*copies)
+    assert decider.abstention_.n_kept == 0
+
+
+def test_certainties_that_single_precision_cannot_tell_apart_are_equal():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=1_000)
+    logits = 30.0 * np.eye(3)[labels] + rng.normal(scale=8.0, size=(1_000, 3))
+    decider = Decider(SoftmaxClassifier(temperature=1.0), max_error=0.02).fit(logits, labels)
+    assert decider.abstention_.threshold < 1 - 1e-7

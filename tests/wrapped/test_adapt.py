@@ -290,3 +290,8 @@ def test_check_judges_an_adapted_head_by_its_own_predictions():
     new_logits, new_labels = world(TRUE, 500, seed=3)
     result = aftermax.check(adapted, new_logits, NAMES[new_labels])
     assert (result.chosen, result.action) == ("adapted", "keep")
+
+
+def test_copies_among_the_unlabelled_samples_are_warned_of(head, new):
+    with pytest.warns(UserWarning, match="90% of the unlabelled samples repeat another one"):
+        adapt_priors(head, np.repeat(new[:50], 10, axis=0))

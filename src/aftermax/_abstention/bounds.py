@@ -47,11 +47,12 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float) -> floa
 
 
 def group_p_value(errors: float, weights: NDArray[np.float64], rate: float) -> float:
-    """An upper bound on P(at most this weight of errors), if a sample of any group is wrong with probability ``rate``.
+    """An upper bound on P(at most this weight of errors), if the share ``rate`` of the weight is wrong in the mean.
 
-    However the errors within a group depend on each other, the sum of all is no more spread out than if a group were
-    wrong as a whole, with probability ``rate``. Chernoff's bound on that is ``min_s exp(s errors) prod_g (1 - rate +
-    rate exp(-s w_g))``; every s gives a bound, so those of a grid are enough.
+    Large groups may err more often than small ones, and the errors within a group may depend on each other in any way.
+    With n groups of weights w_g up to w, and k = sum(w_g) / w, Chernoff's bound is ``min_s exp(s errors / w) (1 - rate
+    k / n (1 - exp(-s))) ** n``: errors are hardest to see in groups that are wrong as a whole, and as large as the
+    largest. Every s gives a bound, so those of a grid are enough. A larger group than any seen is not covered.
 
     Parameters
     ----------
@@ -74,13 +75,15 @@ def group_p_value(errors: float, weights: NDArray[np.float64], rate: float) -> f
     >>> from aftermax._abstention.bounds import group_p_value
     >>> round(group_p_value(0.0, np.full(149, 6.0), 0.02), 4)  # as 149 samples without an error
     0.0493
+    >>> round(group_p_value(0.0, np.append(np.ones(148), 1000.0), 0.02), 2)  # most samples are of one group
+    0.98
     """
+    largest, n_groups = float(weights.max()), len(weights)
+    seen = rate * float(weights.sum()) / largest / n_groups
     if errors <= 0:
-        return float((1 - rate) ** len(weights))
-    scaled = weights / weights.max()
-    sizes, counts = np.unique(scaled, return_counts=True)
-    logarithms = np.log1p(-rate + rate * np.exp(-TILTS[:, None] * sizes)) @ counts
-    return float(np.exp(min(0.0, float(np.min(TILTS * errors / weights.max() + logarithms)))))
+        return float((1 - seen) ** n_groups)
+    logarithms = n_groups * np.log1p(seen * np.expm1(-TILTS))
+    return float(np.exp(min(0.0, float(np.min(TILTS * errors / largest + logarithms)))))
 
 
 def group_upper_bound(errors: float, weights: NDArray[np.float64], confidence: float) -> float:

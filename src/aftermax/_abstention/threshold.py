@@ -38,6 +38,7 @@ CONFIDENCE = 0.95
 # The first test allows for as many errors as it can: up to three within half of the samples, more within an eighth.
 FEW_ERRORS, SHARE_FOR_FEW, SHARE_FOR_MORE = 3, 1 / 2, 1 / 8
 MOST_TESTS = 400  # of samples with groups or weights, each of which takes a while
+LEAST = 1e-6  # of max_error: fewer errors than one in a million are not proven with any number of labels
 ROUNDING = 1e-6  # of certainty, in single precision and with the exponentials of another library
 
 
@@ -124,7 +125,7 @@ def check_limits(max_error: object, confidence: object = CONFIDENCE) -> None:
         "confidence": "0.95 means that the promise is kept for 95 % of the draws of labelled samples",
     }
     for name, value in (("max_error", max_error), ("confidence", confidence)):
-        if not 0.0 < check_number(name, value) < 1.0:
+        if not LEAST <= check_number(name, value) < 1.0:
             raise ValueError(f"{name}={value!r} is not possible: choose a number between 0 and 1. {advice[name]}.")
 
 

@@ -82,29 +82,54 @@ def joined_groups(
     return copies if groups is None else _components(groups, copies)
 
 
+def groups_in_doubt(
+    groups: NDArray[np.int64] | None,
+    logits: NDArray[Any],
+    codes: NDArray[np.int64],
+    features: NDArray[np.float64] | None = None,
+) -> NDArray[np.int64] | None:
+    """As :func:`joined_groups`, for a promise: identical samples are copies unless their labels show that they are not.
+
+    Without a warning.
+    """
+    copies = _copies(logits, codes, features, in_doubt=True)
+    if copies is None or groups is None:
+        return groups if copies is None else copies
+    return _components(groups, copies)
+
+
 def _copies(
-    logits: NDArray[Any], codes: NDArray[np.int64], features: NDArray[np.float64] | None
+    logits: NDArray[Any],
+    codes: NDArray[np.int64],
+    features: NDArray[np.float64] | None,
+    *,
+    in_doubt: bool = False,
 ) -> NDArray[np.int64] | None:
     """A number for each set of identical samples; None if there are none, or if they are not copies."""
     hashes = row_hashes(logits)
     if features is not None:
         hashes = row_hashes(features, hashes)
     found, inverse = np.unique(hashes, return_inverse=True)
-    if len(found) == len(hashes) or not _are_copies(inverse, predicted_columns(logits) == codes, codes):
+    if len(found) == len(hashes) or not _are_copies(
+        inverse, predicted_columns(logits) == codes, codes, in_doubt=in_doubt
+    ):
         return None
     return np.asarray(inverse, dtype=np.int64)
 
 
-def _are_copies(sets: NDArray[np.int64], right: NDArray[np.bool_], codes: NDArray[np.int64]) -> bool:
+def _are_copies(
+    sets: NDArray[np.int64], right: NDArray[np.bool_], codes: NDArray[np.int64], *, in_doubt: bool = False
+) -> bool:
     """Whether identical samples are copies of each other, and not just samples with the same scores.
 
     Copies have the same label; samples that a tree or a few votes give the same scores need not. Only sets with an
-    error tell the two apart: where the model is right, all labels are the same anyway.
+    error tell the two apart: where the model is right, all labels are the same anyway. With too few of these, large
+    sets are hardly copies, or ``in_doubt`` they are.
     """
     sizes = np.bincount(sets)
     erring = (sizes > 1) & (np.bincount(sets, ~right) > 0)
-    if np.count_nonzero(erring) < ENOUGH_SETS:  # then large sets are hardly copies
-        return bool(sizes.max() <= max(MOST_COPIES, MOST_COPIES_SHARE * len(sets)))
+    if np.count_nonzero(erring) < ENOUGH_SETS:
+        return in_doubt or bool(sizes.max() <= max(MOST_COPIES, MOST_COPIES_SHARE * len(sets)))
     low, high = np.full(len(sizes), codes.max()), np.zeros(len(sizes), dtype=np.int64)
     np.minimum.at(low, sets, codes)
     np.maximum.at(high, sets, codes)

@@ -14,7 +14,8 @@ from aftermax._heads.estimator import HeadEstimator
 from aftermax._priors.adaptation import Adaptation
 from aftermax._priors.estimate import Estimate, estimate
 from aftermax._priors.labelled import LabelledSummary
-from aftermax._utils.groups import as_groups, numbered_by_appearance
+from aftermax._utils.folds import row_hashes
+from aftermax._utils.groups import WARN_SHARE, as_groups, numbered_by_appearance
 from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.random import generator
 from aftermax._utils.text import listed, percent
@@ -102,6 +103,7 @@ def adapt_priors(
     found = copy.copy(head)
     found.fitted_head_ = innermost(head.fitted_head_)  # as it was fitted
     probabilities = _probabilities(found, unlabelled, features)
+    _warn_if_identical(probabilities)
     together = as_groups(groups, len(probabilities))
     rng = generator(random_state)
     order = _order(probabilities, rng)
@@ -177,6 +179,17 @@ def _probabilities(head: Any, unlabelled: ArrayLike, features: ArrayLike | None)
             f"There are {len(probabilities)} unlabelled samples: pass at least {FEWEST}, better some hundred."
         )
     return probabilities
+
+
+def _warn_if_identical(probabilities: NDArray[np.float64]) -> None:
+    share = 1 - len(np.unique(row_hashes(probabilities))) / len(probabilities)
+    if share >= WARN_SHARE:
+        warnings.warn(
+            f"{share:.0%} of the unlabelled samples repeat another one: if they are copies, drop them, as each counts; "
+            "if they are several samples of one patient, site or video, pass groups.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _order(probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,11 +14,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax._abstention.record import Abstention
-from aftermax._abstention.threshold import CONFIDENCE, check_limits, choose_threshold
+from aftermax._abstention.threshold import CONFIDENCE, ROUNDING, check_limits, choose_threshold
 from aftermax._heads.estimator import HeadEstimator
 from aftermax._utils.class_weight import total_weights
 from aftermax._utils.folds import Split, sample_keys
-from aftermax._utils.groups import as_groups, joined_groups, numbered_by_appearance
+from aftermax._utils.groups import as_groups, groups_in_doubt, joined_groups, numbered_by_appearance
 from aftermax._utils.labelled_samples import LabelledSamples
 from aftermax._utils.large import predicted_columns
 from aftermax._utils.random import generator
@@ -220,7 +221,12 @@ class Decider(HeadEstimator):
         groups_of_some = None if together is None else numbered_by_appearance(together[some])
         unit = float(weights[some].mean()) if len(some) else 1.0
         judged = Judged(samples.codes[some], weights[some] / unit, groups_of_some, len(self.classes_))
-        self._choose(objective, samples, found, judged, some, splits)
+        choice = self._choose(objective, samples, found, judged, some, splits)
+        alike = groups_in_doubt(together, samples.logits, samples.codes, hidden)
+        promised = replace(judged, groups=None if alike is None else numbered_by_appearance(alike[some]))
+        self.abstention_ = self._abstention(found.probabilities[some], choice.decisions, promised)
+        threshold = None if self.abstention_ is None else self.abstention_.threshold
+        self.fitted_head_ = DecisionHead(found.fitted, choice.rule, threshold)
         self.class_shares_ = np.bincount(samples.codes, weights, minlength=len(self.classes_)) / weights.sum()
         self.features_width_ = None if hidden is None else hidden.shape[1]
         self.head_ = found.estimator
@@ -271,7 +277,7 @@ class Decider(HeadEstimator):
         judged: Judged,
         some: NDArray[np.intp],
         splits: list[Split],
-    ) -> None:
+    ) -> Choice:
         """Choose the rule on the samples that were held out and have a weight, and report what it costs."""
         probabilities = found.probabilities[some]
         softmax, plain = predicted_columns(samples.logits), probabilities.argmax(axis=1)
@@ -280,14 +286,12 @@ class Decider(HeadEstimator):
         else:
             choice = choose_rule(objective, probabilities, judged, splits_among(splits, some, len(samples.codes)))
             self.outcome_ = outcome_of(objective, judged, softmax[some], plain, choice)
-        self.abstention_ = self._abstention(probabilities, choice.decisions, judged)
         self.rule_, self.chosen_ = choice.name, _chosen(found.estimator, choice.name)
         codes = softmax.copy()
         codes[some] = choice.decisions
         self.held_out_: NDArray[Any] = self.classes_[codes]
         self.held_out_mask_, self.held_out_proba_ = found.mask, found.probabilities
-        threshold = None if self.abstention_ is None else self.abstention_.threshold
-        self.fitted_head_ = DecisionHead(found.fitted, choice.rule, threshold)
+        return choice
 
     def _abstention(
         self, probabilities: NDArray[np.float64], decisions: NDArray[np.int64], judged: Judged
@@ -296,8 +300,10 @@ class Decider(HeadEstimator):
         if self.max_error is None:
             return None
         weighted = float(np.ptp(judged.weights)) > 0
+        # What single precision cannot tell apart, as near 1, is equally certain: exported heads keep the same samples.
+        certainty = np.floor(decided_probability(probabilities, decisions) / ROUNDING) * ROUNDING
         return choose_threshold(
-            decided_probability(probabilities, decisions),
+            certainty,
             decisions == judged.codes,
             self.max_error,
             confidence=self.confidence,
