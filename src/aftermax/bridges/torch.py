@@ -162,7 +162,8 @@ class Head(nn.Module):
         if being_exported:  # by torch.export, torch.jit.trace and the like, for any number of samples
             return self._of_formula(inputs, what)
         self._check_shapes(inputs)
-        self._warn_if_probabilities(logits)
+        # The caller is past forward and torch's own two calls, or past one of the other methods.
+        self._warn_if_probabilities(logits, stacklevel=6 if what == LOG_PROBABILITIES else 4)
         chunks = zip(*(values.split(self._samples_per_chunk) for values in inputs), strict=True)
         return torch.cat([self._of_formula(chunk, what) for chunk in chunks])
 
@@ -212,14 +213,14 @@ class Head(nn.Module):
         if n_samples != n_others:
             raise ValueError(f"logits have {n_samples} samples and features have {n_others}: pass the same samples.")
 
-    def _warn_if_probabilities(self, logits: Tensor) -> None:
+    def _warn_if_probabilities(self, logits: Tensor, stacklevel: int) -> None:
         if self._first_batch_check.done:
             return
         try:
             values = logits.detach().cpu().double().numpy()
         except RuntimeError:  # no values to check, as on the meta device and in torch.func
             return
-        self._first_batch_check(values, stacklevel=5)  # the caller, past forward and torch's own two calls
+        self._first_batch_check(values, stacklevel=stacklevel)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Head:
         """Move or convert the module, but never below float32."""

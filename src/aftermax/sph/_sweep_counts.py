@@ -91,7 +91,8 @@ def _count_combinations(fitted: SweepSamples, evaluated: SweepSamples, block: Bl
         _, outcomes = _tally(evaluated, gates, rules, net_wins=False)
     min_gains = np.array(block["min_gain"], dtype=np.float64)
     counts = np.zeros((rows, *net_wins.shape[:2], net_wins.shape[3], len(min_gains)), dtype=kind)
-    _sweep_kernels.sum_trusted(net_wins, outcomes, _uncertain(fitted, gates)[:, rules.present], min_gains, counts)
+    uncertain = np.ascontiguousarray(_uncertain(fitted, gates)[:, rules.present])
+    _sweep_kernels.sum_trusted(net_wins, outcomes, uncertain, min_gains, counts)
     asked = counts[:, np.searchsorted(gates, block["certainty"])]
     parted = asked.reshape(rows, *(len(block[axis]) for axis in COUNTED_AXES))
     order = [1 + COUNTED_AXES.index(axis) for axis in AXES if axis in COUNTED_AXES]
