@@ -161,19 +161,16 @@ class Experiment(ABC, Generic[Task, Record]):
         if fresh:
             return now
         then = provenance.read(path.parent)
-        if more or not missing:
-            then, now = (provenance.without(made, self.of_the_processor) for made in (then, now))
-        if more and missing:
-            provenance.check(path.parent, then, now, (), adding=False)
-            return provenance.with_more(provenance.read(path.parent), [task.key for task, _ in missing], now)
+        if more:
+            parts = (provenance.without(made, self.of_the_processor) for made in (then, now))
+            provenance.check(path.parent, *parts, (), adding=False)
+            return provenance.with_more(then, [task.key for task, _ in missing], now) if missing else then
         new = provenance.new_methods(then, now) if self.every_method else []
         made = provenance.with_added(then, new, now) if new else then
         measured = {name for _, methods in missing for name in methods}
         provenance.check(path.parent, made, now, measured, adding=bool(missing), redoing=bool(redo))
         again = [name for name in redo if name in measured and name not in new]
-        if again:
-            return provenance.with_redone(made, again, now)
-        return made if missing else provenance.read(path.parent)
+        return provenance.with_redone(made, again, now) if again else made
 
     def _complete(self, missing: Missing[Task], known: dict[Key, list[Record]], path: Path, jobs: int) -> None:
         """Measure what is missing, and write the file after each task. What is measured again is replaced by then."""

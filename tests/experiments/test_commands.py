@@ -39,7 +39,7 @@ COMMANDS = [
     "layers",
 ]
 # Simulated, score files, from the registry, or texts.
-WITHOUT_DATA = ["trust", "priors", "vendor", "characters", "zeroshot", "prompts"]
+WITHOUT_DATA = ["costs", "trust", "abstention", "priors", "vendor", "characters", "zeroshot", "prompts"]
 
 
 def run(*arguments, **environment):

@@ -288,7 +288,8 @@ class OnAProcessor(Powers):
 def test_a_setting_that_differs_by_the_processor_stops_nothing_but_a_plain_addition(tmp_path):
     path = tmp_path / "powers.csv"
     OnAProcessor("a").run(TASKS[:2], path)
-    assert len(OnAProcessor("b").run(TASKS[:2], path)) == 4  # as for the report alone
+    assert len(OnAProcessor("b").run(TASKS[:2], path, more=True)) == 4  # as for the report alone
+    assert "more" not in json.loads((tmp_path / "run.json").read_text())
     with pytest.raises(ValueError, match="samples was a, is b"):
         OnAProcessor("b").run(TASKS, path)
     assert len(OnAProcessor("b").run(TASKS, path, more=True)) == 6
