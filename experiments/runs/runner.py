@@ -162,8 +162,8 @@ class Experiment(ABC, Generic[Task, Record]):
             return now
         then = provenance.read(path.parent)
         if more:
-            parts = (provenance.without(made, self.of_the_processor) for made in (then, now))
-            provenance.check(path.parent, *parts, (), adding=False)
+            before, after = (provenance.without(made, self.of_the_processor) for made in (then, now))
+            provenance.check(path.parent, before, after, (), adding=False)
             return provenance.with_more(then, [task.key for task, _ in missing], now) if missing else then
         new = provenance.new_methods(then, now) if self.every_method else []
         made = provenance.with_added(then, new, now) if new else then

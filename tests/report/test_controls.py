@@ -86,7 +86,7 @@ def test_everything_has_a_name_for_screen_readers(opened, digits):
         !one.getAttribute('aria-label') && !one.labels?.length && !one.textContent
         && !document.getElementById(one.getAttribute('aria-labelledby')))"""
     assert page.evaluate(f"{unnamed}.map(one => one.outerHTML)") == []
-    assert page.locator("svg[role=img]").count() == page.locator("svg").count() == 5
+    assert page.locator("svg[role=img]").count() == page.locator("svg").count() == 6
     assert page.locator("table:not(:has(caption))").count() == 0
     assert page.locator("h1").count() == 1
 
