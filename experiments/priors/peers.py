@@ -78,7 +78,7 @@ def _unchanged(probabilities: Probabilities) -> Probabilities:
     return probabilities
 
 
-class _Known(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Known(ClassifierMixin, BaseEstimator):
     """What quapy asks of a classifier, where its predictions are known already: it is never asked for any."""
 
     def __init__(self, n_classes: int) -> None:

@@ -224,10 +224,10 @@ def test_samples_that_are_no_logits_of_these_classes_are_refused(head, new):
     with pytest.raises(ValueError, match=r"3 columns|3 features"):
         adapt_priors(head, new[:, :3])
     with pytest.raises(ValueError, match="fitted without features"):
-        adapt_priors(SoftmaxAuto(), new, features=new)
+        adapt_priors(fitted_without_features(), new, features=new)
 
 
-def SoftmaxAuto():  # noqa: N802
+def fitted_without_features():
     logits, labels = world(EQUAL, 200, seed=0)
     return AutoHead(budget="fast", cv=3).fit(logits, labels)
 

@@ -98,7 +98,8 @@ class Decider(HeadEstimator):
     class_shares_ : ndarray of shape (K,) or None
         The shares of the classes among the labelled samples, with their weights.
     held_out_ : ndarray of shape (n_samples,)
-        Out-of-fold decisions: each by a rule that was chosen and fitted without its fold.
+        Out-of-fold decisions: each by a rule that was chosen and fitted without its fold. If plain predictions are
+        kept, these.
     held_out_proba_ : ndarray of shape (n_samples, K)
         Out-of-fold probabilities of the head; NaN where a sample was never held out.
     held_out_mask_ : ndarray of shape (n_samples,)
@@ -242,15 +243,15 @@ class Decider(HeadEstimator):
 
     def _objective(self) -> Objective | None:
         """What is asked for besides ``max_error``, checked; None if nothing is."""
-        neither = self.costs is None and self.metric is None
-        if (neither and self.max_error is None) or (self.costs is not None and self.metric is not None):
+        given = [one for one in (self.costs, self.metric) if one is not None]
+        if len(given) == 2 or (not given and self.max_error is None):
             raise ValueError(
                 "Decider needs costs or a metric, one of the two: costs=[[0, 1], [10, 0]] (a row for each true class, "
                 'a column for each decision), or metric="balanced_accuracy"; or max_error=0.02, alone or besides.'
             )
         if self.costs is None:
             self.costs_ = None
-            return None if neither else metric_objective(self.metric)  # type: ignore[arg-type]
+            return None if self.metric is None else metric_objective(self.metric)
         self.costs_ = as_costs(self.costs, self.classes_)
         return cost_objective(self.costs_)
 
