@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from aftermax import AutoHead, Decider, SoftmaxClassifier
 from aftermax._abstention.bounds import binomial_p_values
 from aftermax._abstention.record import Abstention
-from aftermax._abstention.threshold import CONFIDENCE, choose_threshold
+from aftermax._abstention.threshold import CONFIDENCE, choose_threshold, rounded_down
 from aftermax._utils.groups import joined_groups
 from experiments.abstention.worlds import Drawn, World, draw
 from experiments.benchmark.measure import single_threaded
@@ -128,12 +128,12 @@ def _outcomes(task: Task, number: int, test: Drawn) -> list[Outcome]:
     order, errors, certainty = _truth(decider, test)
     held_out = decider.held_out_proba_[decider.held_out_mask_]
     labels = drawn.labels[decider.held_out_mask_]
-    right = held_out.argmax(axis=1) == labels
+    sure, right = rounded_down(held_out.max(axis=1)), held_out.argmax(axis=1) == labels
     groups = joined_groups(drawn.groups, drawn.logits, drawn.labels)
     found = []
     for max_error in MAX_ERRORS:
         promised = choose_threshold(
-            held_out.max(axis=1), right, max_error, groups=None if groups is None else groups[decider.held_out_mask_]
+            sure, right, max_error, groups=None if groups is None else groups[decider.held_out_mask_]
         )
         if max_error == decider.max_error:
             assert decider.abstention_ == promised, "the experiment judges what Decider promises"
@@ -144,7 +144,7 @@ def _outcomes(task: Task, number: int, test: Drawn) -> list[Outcome]:
                 max_error=max_error,
                 draw=number,
                 share=promised.share,
-                hindsight=_hindsight(held_out.max(axis=1), right, promised) if groups is None else np.nan,
+                hindsight=_hindsight(sure, right, promised) if groups is None else np.nan,
                 true_share=kept / len(order),
                 true_error=float(errors[kept - 1]) if kept else 0.0,
                 best_share=_largest(certainty, errors <= max_error),

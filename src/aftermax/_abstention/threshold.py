@@ -118,6 +118,19 @@ def choose_threshold(
     )
 
 
+def rounded_down(certainty: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What single precision cannot tell apart, as near 1, is equally certain: exported heads keep the same samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._abstention.threshold import rounded_down
+    >>> rounded_down(np.array([0.75, 0.7500004]))
+    array([0.75, 0.75])
+    """
+    return np.floor(certainty / ROUNDING) * ROUNDING
+
+
 def check_limits(max_error: object, confidence: object = CONFIDENCE) -> None:
     """Refuse a largest error or a confidence that is not between 0 and 1."""
     advice = {

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from aftermax._abstention.record import Abstention
-from aftermax._abstention.threshold import CONFIDENCE, ROUNDING, check_limits, choose_threshold
+from aftermax._abstention.threshold import CONFIDENCE, check_limits, choose_threshold, rounded_down
 from aftermax._heads.estimator import HeadEstimator
 from aftermax._utils.class_weight import total_weights
 from aftermax._utils.folds import Split, sample_keys
@@ -301,10 +301,8 @@ class Decider(HeadEstimator):
         if self.max_error is None:
             return None
         weighted = float(np.ptp(judged.weights)) > 0
-        # What single precision cannot tell apart, as near 1, is equally certain: exported heads keep the same samples.
-        certainty = np.floor(decided_probability(probabilities, decisions) / ROUNDING) * ROUNDING
         return choose_threshold(
-            certainty,
+            rounded_down(decided_probability(probabilities, decisions)),
             decisions == judged.codes,
             self.max_error,
             confidence=self.confidence,
