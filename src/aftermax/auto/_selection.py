@@ -25,7 +25,8 @@ from aftermax.auto.guard import Decision, Judged, decide
 from aftermax.sph.choice import Choice, choose_sph
 from aftermax.sph.grid import blocks_with_softmax
 
-# SPH's grid has 73 combinations; and it is tried up to so many samples times the square of the classes.
+# SPH's grid has 73 combinations. It is tried up to so many samples times the square of the classes, and only with at
+# least as many samples as it estimates distributions, K x K: with fewer, heads of nearly the same samples differ much.
 SPH_GRID = {
     "certainty": [0.5, 0.7, 0.9, 1.0],
     "min_separation": [0.0, 1.0],
@@ -167,9 +168,9 @@ def _fitted(tier: str, trust: float, crossed: CrossFitted, temperature: float, s
 def _try_sph(
     samples: Samples, groups: NDArray[np.int64] | None, classes: NDArray[Any], rng: np.random.Generator, n_jobs: int
 ) -> Choice | None:
-    """SPH with hyperparameters of its own; it has no sample weights here, and takes long with many classes."""
+    """SPH with hyperparameters of its own; it has no sample weights here, and needs many samples for many classes."""
     n_samples, n_classes = samples.logits.shape
-    if n_samples * n_classes**2 > SPH_WORK or np.ptp(samples.weights) > 0:
+    if n_samples < n_classes**2 or n_samples * n_classes**2 > SPH_WORK or np.ptp(samples.weights) > 0:
         return None
     return choose_sph(
         LabelledSamples(samples.logits, samples.codes, classes),

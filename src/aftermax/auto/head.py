@@ -42,7 +42,7 @@ class AutoHead(HeadEstimator):
     centers). With features, each is fitted on these too: the linear map is then the model's last layer, fitted again
     from where it was. Stacking weights the corrections and shrinks them towards zero. All are judged out-of-fold:
     each fold in turn is held out of *all* of the fit, hyperparameters and stacking weights included (cross-fitting).
-    SPH is a candidate too, where the samples have no weights and classes are not too many.
+    SPH is a candidate too, where the samples have no weights and are at least as many as the square of the classes.
 
     With more than 256 classes the tiers are others: biases, then similarity to class means in the space of a sample's
     largest scores ("class means"), then linear discriminants as well ("class means and discriminants").
