@@ -24,7 +24,7 @@ test: .venv/dev.installed
 
 # Everything: browser, documentation, every bridge, the experiments' slow tests. CI runs this.
 test-all: .venv/dev.installed
-	$(PYTEST) -m "slow or not slow"
+	$(PYTEST) -m "slow or not slow" --durations 40
 
 # With the lowest versions that pyproject.toml allows; all but PyTorch, whose old builds are gigabytes, and Keras.
 MINIMUM := tests/sph tests/residual tests/auto tests/audit tests/posthoc tests/storage tests/utils \
