@@ -106,10 +106,10 @@ def predict_file(
     with (
         open_for_head(head, source, options) as file,
         Progress("Predicting", max(1, file.size), None if file.size else False) as progress,
-        open_writer(out, head.classes_, probabilities, options.keep, certain=_abstains(head)) as writer,
+        open_writer(out, head.classes_, probabilities, options.keep, certain=abstains(head)) as writer,
     ):
         for rows in file.batches:
-            predictions = _predict_rows(unnamed, rows, probabilities)
+            predictions = predict_rows(unnamed, rows, probabilities)
             writer.write(predictions)
             counts.add(head.classes_, rows, predictions)
             progress.step(file.position() - progress.done)
@@ -137,10 +137,8 @@ def open_for_head(head: Any, source: str, options: ReadOptions) -> Iterator[Scor
     width = head.features_width_
     if width is None and options.features:
         raise ValueError("This head was fitted without features: leave --features out.")
-    classes = tuple(labels_to_text(head.classes_)[-head.n_features_in_ :].tolist())  # of one column: the second
-    known = [*options.columns, tuple(getattr(head, "feature_names_in_", ())), classes]
-    columns = tuple(dict.fromkeys(names for names in known if names))
-    with open_scores(source, replace(options, columns=columns, with_features=width is not None)) as file:
+    read = options_of_head(head, options)
+    with open_scores(source, read) as file:
         first = next(file.batches, None)
         if first is None:
             raise ValueError(f"{file.name} has no rows.")
@@ -149,21 +147,31 @@ def open_for_head(head: Any, source: str, options: ReadOptions) -> Iterator[Scor
                 f"{file.name} has no features, but the head was fitted with {width}. {file.contents}: add columns "
                 "called feature_..., an array called features, or --features FILE."
             )
-        if first.logits.shape[1] != len(classes):
+        columns = len(read.columns[-1])
+        if first.logits.shape[1] != columns:
             raise ValueError(
-                f"{file.name} has {first.logits.shape[1]} columns of logits, but the head was fitted on {len(classes)}."
+                f"{file.name} has {first.logits.shape[1]} columns of logits, but the head was fitted on {columns}."
             )
         yield replace(file, batches=chain([first], file.batches))
 
 
-def _abstains(head: Any) -> bool:
+def options_of_head(head: Any, options: ReadOptions) -> ReadOptions:
+    """The same options, with the names that the head's columns may have."""
+    classes = tuple(labels_to_text(head.classes_)[-head.n_features_in_ :].tolist())  # of one column: the second
+    known = [*options.columns, tuple(getattr(head, "feature_names_in_", ())), classes]
+    columns = tuple(dict.fromkeys(names for names in known if names))
+    return replace(options, columns=columns, with_features=head.features_width_ is not None)
+
+
+def abstains(head: Any) -> bool:
     """Whether the head leaves samples to a person."""
     return getattr(head.fitted_head_, "threshold", None) is not None
 
 
-def _predict_rows(head: Any, rows: Rows, probabilities: bool) -> Predictions:
+def predict_rows(head: Any, rows: Rows, probabilities: bool) -> Predictions:
+    """A head's predictions for some rows; its column names are not compared, see :func:`without_column_names`."""
     features = {} if rows.features is None else {"features": rows.features}
-    certain = head.is_certain(rows.logits, **features) if _abstains(head) else None
+    certain = head.is_certain(rows.logits, **features) if abstains(head) else None
     scores = head.predict_proba(rows.logits, **features) if probabilities else None
     if scores is None or head.fitted_head_.kind == "decision":  # which need not be the most probable class
         return Predictions(head.predict(rows.logits, **features), scores, rows.kept, certain)
