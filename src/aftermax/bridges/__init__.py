@@ -1,1 +1,1 @@
-"""Fitted heads in PyTorch, Hugging Face, Keras and ONNX, on Dask and Arrow data; each needs its extra, when imported."""
+"""Fitted heads in PyTorch, Hugging Face, Keras and ONNX, on Dask and on Arrow data. Imported on use, with their extras."""
