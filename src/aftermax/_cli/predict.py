@@ -46,7 +46,7 @@ def predict(
         str | None,
         text_option(
             "--dask",
-            "SCORES is a folder of score files, and a file of predictions is written for each, by workers of Dask: those "
+            "SCORES is a folder of score files, and predictions are written for each of them, by workers of Dask: those "
             "of the scheduler at this address or, without one, a process for each core of this machine.",
             "[SCHEDULER]",
         ),
