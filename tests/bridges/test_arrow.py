@@ -78,7 +78,7 @@ def test_features_are_the_columns_called_feature():
     named = {f"feature_{j}": features[:, j] for j in range(4)}
     found = predict(head, table_of(logits, **named))
     assert found["predicted"].to_pylist() == head.predict(logits, features=features).tolist()
-    with pytest.raises(ValueError, match="0 columns called feature_..., but the head was fitted with 4"):
+    with pytest.raises(ValueError, match=r"0 columns called feature_\.\.\., but the head was fitted with 4"):
         predict(head, table_of(logits))
 
 

@@ -116,18 +116,20 @@ def test_parts_made_of_anything_else_are_made_again(head, source, change):
     assert_all_predicted(other, source.parent / "predictions")
 
 
-def test_an_unreadable_part_is_named_the_others_are_done_and_the_next_run_does_the_rest(head, source):
-    damaged = path_of(source, 1)
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_unreadable_part_is_named_the_others_are_done_and_the_next_run_does_the_rest(head, source, number):
+    damaged = path_of(source, number)
     damaged.write_bytes(damaged.read_bytes()[:-100])
-    with pytest.raises(OSError, match=r"1 of 4 parts could not be predicted: .*scores/1.parquet is damaged.* 3 of 4"):
+    expected = rf"1 of 4 parts could not be predicted: .*scores/{number}.parquet is damaged.* 3 of 4"
+    with pytest.raises(OSError, match=expected):
         predict(head, source)
     out = source.parent / "predictions"
     assert not (out / "_complete.json").exists()
-    assert not path_of(out, 1).exists()
-    write_part(source, 1)
+    assert not path_of(out, number).exists()
+    write_part(source, number)
     again = Runner()
     predict(head, source, again)
-    assert again.ran == ["1.parquet"]
+    assert again.ran == [f"{number}.parquet"]
     assert_all_predicted(head, out)
 
 
@@ -210,8 +212,8 @@ def test_npy_files_are_parts_too(head, tmp_path):
 
 
 def test_folders_that_cannot_be_meant_are_refused(head, source, tmp_path):
+    (tmp_path / "none").mkdir()
     with pytest.raises(ValueError, match="has no score files"):
-        (tmp_path / "none").mkdir()
         predict(head, tmp_path / "none")
     with pytest.raises(ValueError, match="inside each other"):
         predict_folder(head, source, source / "out", ReadOptions(), Runner(), head_hash="a")

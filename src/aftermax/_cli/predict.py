@@ -46,8 +46,8 @@ def predict(
         str | None,
         text_option(
             "--dask",
-            "SCORES is a folder of score files, and predictions are written for each of them, by workers of Dask: those "
-            "of the scheduler at this address or, without one, a process for each core of this machine.",
+            "SCORES is a folder of score files, and predictions are written for each of them, by workers of Dask: "
+            "those of the scheduler at this address or, without one, a process for each core of this machine.",
             "[SCHEDULER]",
         ),
     ] = None,

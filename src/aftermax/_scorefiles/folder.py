@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,7 +95,7 @@ def predict_folder(
     unfinished = [part for part in parts if part not in done]
     before = len(done)
     if unfinished:
-        _check_first(head, unfinished, options)
+        _check_ends(head, unfinished, options)
         begin(out, unfinished)
         failures = _run_parts(Work(head, options, probabilities), unfinished, run, done)
         if failures:
@@ -120,12 +120,22 @@ def _done(head: Any, parts: Sequence[Part]) -> dict[Part, object]:
     return done
 
 
-def _check_first(head: Any, parts: Sequence[Part], options: ReadOptions) -> None:
-    """Refuse what is wrong with all parts, such as missing columns, before workers are started."""
+def _check_ends(head: Any, parts: Sequence[Part], options: ReadOptions) -> None:
+    """Refuse what is wrong with all parts, such as missing columns, before workers are started.
+
+    The first and the last are looked at: one of them alone may be damaged, which is no reason to leave out the others.
+    """
     try:
-        with open_for_head(head, parts[0].source, options):
-            pass
-    except NoRowsError:
+        _check_part(head, parts[0], options)
+    except (OSError, ValueError) as error:
+        try:
+            _check_part(head, parts[-1], options)
+        except (OSError, ValueError):
+            raise error from None
+
+
+def _check_part(head: Any, part: Part, options: ReadOptions) -> None:
+    with suppress(NoRowsError), open_for_head(head, part.source, options):
         pass
 
 
