@@ -2,12 +2,13 @@
 
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from aftermax import AutoHead, Decider, SPHClassifier
-from helpers.clusters import kill_one, two_workers
+from helpers.clusters import CountedHead, kill_one, slowly, two_workers, worker_pids
 from helpers.samples import make_samples
 
 da = pytest.importorskip("dask.array")
@@ -118,19 +119,16 @@ def client():
         yield client
 
 
-class CountedHead(SPHClassifier):
-    """Appends a line to a file whenever it arrives in a process."""
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        with open(os.environ["AFTERMAX_ARRIVALS"], "a") as file:
-            file.write(f"{os.getpid()}\n")
-
-
-def slowly(block):
-    """As if it were read from a slow disk."""
-    time.sleep(0.05)
-    return block
+def test_each_worker_gets_the_head_once_however_many_chunks_there_are(client, logits, tmp_path):
+    samples, labels = make_samples(seed=1)
+    head = CountedHead(min_gain=-1.0).fit(samples, NAMES[labels])
+    head.arrivals = str(tmp_path / "arrivals")
+    lazy = da.from_array(logits, chunks=(20, 5)).map_blocks(slowly, dtype=float)
+    np.testing.assert_array_equal(predict(head, lazy).compute(), head.predict(logits))
+    arrived = Path(head.arrivals).read_text().split()
+    workers = set(map(str, worker_pids(client).values()))
+    assert workers == {pid for pid in arrived if pid != str(os.getpid())}
+    assert all(arrived.count(pid) == 1 for pid in workers)
 
 
 def test_a_worker_that_is_killed_costs_time_and_nothing_else(client, head, logits):

@@ -2,9 +2,12 @@
 
 import os
 import signal
+import time
 from contextlib import contextmanager
 
 import pytest
+
+from aftermax import SPHClassifier
 
 
 @contextmanager
@@ -32,3 +35,21 @@ def kill_one(client):
     pid = worker_pids(client)[busy]
     os.kill(pid, signal.SIGKILL)
     return pid
+
+
+# ---- what workers run, which they import from here -------------------------------------------------------------------
+
+
+class CountedHead(SPHClassifier):
+    """Appends a line to the file ``arrivals`` whenever it arrives in a process."""
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        with open(self.arrivals, "a") as file:
+            file.write(f"{os.getpid()}\n")
+
+
+def slowly(block):
+    """A block as if it were read from a slow disk."""
+    time.sleep(0.05)
+    return block
