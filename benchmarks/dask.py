@@ -1,9 +1,9 @@
 """Predictions on Dask: twenty million samples from disk, on worker processes with 1 GB of memory each.
 
 The samples are those of a network that ships with the package, repeated with a little noise. The kernel in memory is
-the head's own ``predict`` on one core. "Dask alone" reads the same files with ``dask.dataframe`` on the same workers and
-takes argmax, with and without writing it. Files are dropped from the page cache before they are read, as of data that
-are larger than memory; one line says what it is without that.
+the head's own ``predict`` on one core. "Dask alone" reads the same files with ``dask.dataframe`` on the same workers
+and takes argmax, with and without writing it. Files are dropped from the page cache before they are read, as of data
+that are larger than memory; one line says what it is without that.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,7 +101,7 @@ def _predict_folder(
     read = options_for_head(options, head, fitted_on)
     announce_compilation()
 
-    def run(function: Any, work: Any, parts: Any) -> Iterator[Any]:  # called if there is anything to do
+    def run(function: Any, work: Any, parts: Any) -> Generator[Any, None, None]:  # called if there is anything to do
         with connect(None if scheduler == LOCAL else scheduler) as client:
             yield from over_workers(client, function, work, parts)
 

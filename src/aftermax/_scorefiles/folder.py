@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,7 +41,8 @@ class Work:
 
 # Runs a function on each part, somewhere; parts with what it returned or raised, as they come.
 Run = Callable[
-    [Callable[[Work, Part], dict[str, Any]], Work, Sequence[Part]], Iterator[tuple[Part, dict[str, Any] | Exception]]
+    [Callable[[Work, Part], dict[str, Any]], Work, Sequence[Part]],
+    Generator[tuple[Part, dict[str, Any] | Exception], None, None],
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -44,7 +44,7 @@ def connect(address: str | None) -> Iterator[Any]:
 
 def over_workers(
     client: Any, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
-) -> Iterator[tuple[Item, Result | Exception]]:
+) -> Generator[tuple[Item, Result | Exception], None, None]:
     """Run ``function(shared, item)`` for each item on the workers; items and their results or errors, as they come.
 
     Each worker gets ``shared`` once. An item whose worker dies runs again on another one; if several die of it, the
