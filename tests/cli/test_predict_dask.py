@@ -12,6 +12,7 @@ import aftermax
 from aftermax._cli.optional_address import with_address
 from aftermax._scorefiles.folder import predict_folder
 from aftermax._scorefiles.types import ReadOptions
+from aftermax.bridges import dask_workers
 from aftermax.bridges.dask_workers import over_workers
 from helpers.clusters import kill_one, two_workers
 from helpers.command import SCRIPT, refused, run
@@ -119,12 +120,15 @@ def test_the_address_of_the_scheduler_may_be_left_out():
         assert with_address(["--dask", address, "scores"]) == ["--dask", address, "scores"]
 
 
-def test_what_a_folder_cannot_have_is_refused(head, tmp_path):
+def test_what_a_folder_cannot_have_is_refused(head, tmp_path, monkeypatch):
     write_parts(tmp_path / "scores", 1, 10)
     aftermax.save(head, tmp_path / "head.npz")
     folder = ["predict", "head.npz", "scores"]
     assert "name it with -o" in refused(*folder, "--dask", cwd=tmp_path)
     assert "put both into the score files" in refused(*folder, "--dask", "-o", "out", "--labels", "x.npy", cwd=tmp_path)
     assert "predict all of them with --dask" in refused(*folder, "-o", "out", cwd=tmp_path)
+    monkeypatch.setattr(dask_workers, "TIMEOUT", "1s")
+    nobody = refused(*folder, "--dask", "127.0.0.1:9", "-o", "out", cwd=tmp_path)
+    assert "No Dask scheduler answers at 127.0.0.1:9" in nobody
     single = ["predict", "head.npz", Path("scores") / "00.parquet"]
     assert "is not a folder" in refused(*single, "--dask", "-o", "out", cwd=tmp_path)
