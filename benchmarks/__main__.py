@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from benchmarks import auto, choosing, many, predict, sph
+from benchmarks import auto, choosing, dask, many, predict, sph
 from benchmarks.measure import Result, shown, write
 
 PARTS = {
@@ -14,6 +14,7 @@ PARTS = {
     "many": (many.speed,),
     "thousand": (many.thousand,),
     "largest": (many.largest,),
+    "dask": (dask.speed,),
 }
 
 

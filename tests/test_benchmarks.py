@@ -36,3 +36,28 @@ def test_many_classes_are_measured_from_the_fit_to_the_figure(tmp_path, monkeypa
     assert errors["error of AutoHead"] < errors["error of softmax"]
     assert all(np.isfinite(one.value) for one in results)
     assert [one.unit for one in results[-3:]] == ["s", "s", "GB"]
+
+
+@pytest.mark.slow
+def test_predictions_on_dask_are_measured_from_the_files_to_the_figure(tmp_path, monkeypatch):
+    """With small sizes, on workers that are processes."""
+    pytest.importorskip("distributed")
+    from benchmarks import dask
+
+    small = {
+        "SAMPLES": 40_000,
+        "PART": 5_000,
+        "KERNEL_SAMPLES": 5_000,
+        "SHARES": (1 / 4, 1),
+        "CLASSES": (10, 20),
+        "LOGITS": 100_000,
+        "TASKS": 20,
+        "FIGURE": tmp_path / "dask.png",
+    }
+    for name, value in small.items():
+        monkeypatch.setattr(dask, name, value)
+    results = list(dask.speed())
+    assert small["FIGURE"].stat().st_size > 5_000
+    assert all(np.isfinite(one.value) for one in results)
+    assert sum("throughput of a core" in one.what for one in results) == 2
+    assert [one.what for one in results if one.baseline == "(no unit)"] == ["exponent of N", "exponent of K"]

@@ -48,12 +48,13 @@ def test_the_public_names_are_few_and_all_there():
 
 
 def test_importing_the_package_imports_nothing_heavy(tmp_path):
-    heavy = "print([m for m in ('numpy', 'sklearn', 'numba', 'matplotlib', 'torch', 'pandas') if m in sys.modules])"
+    modules = ("numpy", "sklearn", "numba", "matplotlib", "torch", "pandas", "dask", "pyarrow")
+    heavy = f"print([m for m in {modules} if m in sys.modules])"
     assert run(f"import sys, aftermax; {heavy}", tmp_path) == "[]\n"
 
 
 def test_importing_the_head_imports_neither_numba_nor_an_extra(tmp_path):
-    heavy = "print([m for m in ('numba', 'matplotlib', 'torch') if m in sys.modules])"
+    heavy = "print([m for m in ('numba', 'matplotlib', 'torch', 'dask', 'pyarrow') if m in sys.modules])"
     assert run(f"import sys; from aftermax import SPHClassifier; {heavy}", tmp_path) == "[]\n"
 
 

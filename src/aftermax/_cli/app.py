@@ -13,6 +13,7 @@ from aftermax._cli.check import check
 from aftermax._cli.demo import demo
 from aftermax._cli.export import export
 from aftermax._cli.fit import fit
+from aftermax._cli.optional_address import CommandWithAddress
 from aftermax._cli.predict import predict
 from aftermax._cli.reproduce import reproduce
 from aftermax._cli.warm import warm
@@ -23,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (demo, audit, fit, predict, check, adapt, export, warm):
-    app.command()(command)
+    app.command(cls=CommandWithAddress if command is predict else None)(command)
 app.command(
     hidden=True,
     add_help_option=False,

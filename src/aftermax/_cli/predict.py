@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from aftermax._cli.head_files import options_for_head, read_head
 from aftermax._cli.option_groups import with_option_groups
+from aftermax._cli.optional_address import LOCAL
 from aftermax._cli.options import FileOptions, HeadFile, Json, Labels, Scores, text_option
 from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
 
 if TYPE_CHECKING:
-    from aftermax._scorefiles.predict import PredictionCounts
+    from aftermax._scorefiles import ReadOptions
+    from aftermax._scorefiles.prediction_counts import PredictionCounts
 
 STANDARD_OUTPUT = Path("-")
 MOSTLY = 0.9
@@ -27,7 +30,10 @@ def predict(
     out: Annotated[
         Path,
         typer.Option(
-            "-o", "--out", metavar="FILE", help=".csv, .csv.gz, .parquet, .jsonl, .npz or .npy; - is standard output."
+            "-o",
+            "--out",
+            metavar="FILE",
+            help=".csv, .csv.gz, .parquet, .jsonl, .npz or .npy; - is standard output. With --dask, a folder.",
         ),
     ] = STANDARD_OUTPUT,
     probabilities: Annotated[
@@ -35,6 +41,15 @@ def predict(
     ] = False,
     keep: Annotated[
         str | None, text_option("--keep", "Columns to copy to the output, such as an id.", "NAME,...")
+    ] = None,
+    dask: Annotated[
+        str | None,
+        text_option(
+            "--dask",
+            "SCORES is a folder of score files, and predictions are written for each of them, by workers of Dask: "
+            "those of the scheduler at this address or, without one, a process for each core of this machine.",
+            "[SCHEDULER]",
+        ),
     ] = None,
     as_json: Json = False,
     labels: Labels = None,
@@ -48,6 +63,11 @@ def predict(
     """
     from aftermax._scorefiles.predict import predict_file
 
+    if dask is not None:
+        _predict_folder(head, scores, out, dask, file.read_options(labels, keep), probabilities, as_json)
+        return
+    if scores.is_dir():
+        raise IsADirectoryError(f"{scores} is a folder: name a file in it, or predict all of them with --dask.")
     if as_json and out == STANDARD_OUTPUT:
         raise ValueError("--json and the predictions cannot both go to standard output: name a file with -o.")
     if out != STANDARD_OUTPUT:
@@ -59,9 +79,47 @@ def predict(
     if as_json:
         print_json(_as_json(counts, out, options.log))
     else:
-        logits = "log-odds" if fitted.n_features_in_ == 1 else "logarithms"
-        kind = f" of probabilities (their {logits} are the logits)" * options.log
-        print_message(_as_text(counts, out, kind, exact=fitted.answer_format_ is None))
+        print_message(_as_text(counts, out, _kind(fitted, options), exact=fitted.answer_format_ is None))
+
+
+def _predict_folder(
+    path: Path, scores: Path, out: Path, scheduler: str, options: ReadOptions, probabilities: bool, as_json: bool
+) -> None:
+    """Predict the files of a folder on Dask's workers."""
+    import hashlib
+
+    from aftermax._scorefiles.folder import predict_folder
+    from aftermax.bridges.dask_workers import connect, over_workers
+
+    if not scores.is_dir():
+        raise NotADirectoryError(f"{scores} is not a folder: --dask predicts a folder of score files.")
+    if out == STANDARD_OUTPUT:
+        raise ValueError("--dask writes a folder of predictions: name it with -o.")
+    if options.labels is not None or options.features:
+        raise ValueError("--labels and --features name a single file: with --dask, put both into the score files.")
+    head, fitted_on = read_head(path, scores)
+    read = options_for_head(options, head, fitted_on)
+    announce_compilation()
+
+    def run(function: Any, work: Any, parts: Any) -> Generator[Any, None, None]:  # called if there is anything to do
+        with connect(None if scheduler == LOCAL else scheduler) as client:
+            yield from over_workers(client, function, work, parts)
+
+    head_hash = hashlib.sha256(path.read_bytes()).hexdigest()
+    done = predict_folder(head, scores, out, read, run, head_hash=head_hash, probabilities=probabilities)
+    if as_json:
+        parts = {"parts": done.parts, "parts_done_before": done.done_before}
+        print_json(_as_json(done.counts, out, read.log) | parts)
+        return
+    earlier = f" ({done.done_before:,} of them by an earlier run)" if done.done_before else ""
+    kind = f" in {done.parts:,} parts{earlier}{_kind(head, read)}"
+    print_message(_as_text(done.counts, out, kind, exact=head.answer_format_ is None))
+
+
+def _kind(head: Any, options: ReadOptions) -> str:
+    """What the rows hold, where it is not logits."""
+    logits = "log-odds" if head.n_features_in_ == 1 else "logarithms"
+    return f" of probabilities (their {logits} are the logits)" * options.log
 
 
 def _as_text(counts: PredictionCounts, out: Path, kind: str, *, exact: bool) -> str:

@@ -87,6 +87,19 @@ class Overlap:
         self._total = (self._total + _total(hashes)) % MODULUS
         self.n_samples += len(hashes)
 
+    def to_state(self) -> dict[str, Any]:
+        """Plain values, as for JSON: what was found among the samples so far."""
+        return {"n_samples": self.n_samples, "total": self._total, "found": sorted(self._found)}
+
+    def add_state(self, values: object) -> None:
+        """The samples that another object has seen. A ValueError says what is wrong with its state."""
+        named = fields(values, {"n_samples", "total", "found"}, "the overlap")
+        n_samples, total = count(named["n_samples"], "n_samples"), count(named["total"], "total")
+        found = [count(one, "a hash") for one in some(named["found"], None, "the list of hashes")]
+        self._found.update(set(found) & set(self._fitted_on.smallest))
+        self._total = (self._total + total) % MODULUS
+        self.n_samples += n_samples
+
     @property
     def is_all(self) -> bool:
         """Whether these are exactly the samples that the head was fitted on."""

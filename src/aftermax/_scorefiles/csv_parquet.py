@@ -228,7 +228,7 @@ def _score_file(
         first = 0
         for batch in batches:
             logits, features = (
-                _numbers(batch, columns, name, first, row_place) for columns in (roles.logits, roles.features)
+                numbers_of(batch, columns, name, first, row_place) for columns in (roles.logits, roles.features)
             )
             labels, groups = (
                 None if one is None else _labels(batch.column(one)) for one in (roles.label, roles.groups)
@@ -242,9 +242,10 @@ def _score_file(
     return ScoreFile(name, rows(), roles.logits, roles.found_by_name, contents, row_place, size, position)
 
 
-def _numbers(
+def numbers_of(
     batch: pyarrow.RecordBatch, columns: list[str], name: str, first: int, row_place: Callable[[int], str]
 ) -> NDArray[Any]:
+    """Some columns of a record batch as an array of finite numbers; ``first`` is the number of rows before it."""
     places = {one: place for place, one in enumerate(batch.schema.names)}
     parts = [batch.column(places[one]).to_numpy(zero_copy_only=False) for one in columns]
     single_precision = bool(parts) and all(part.dtype == np.float32 for part in parts)

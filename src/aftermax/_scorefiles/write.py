@@ -62,8 +62,8 @@ def open_writer(
     """
     suffix = _format_of(out, probabilities, keep, certain)
     by_class = [PROBABILITIES] if suffix.startswith(".jsonl") else list(map(str, classes.tolist()))
-    names = [*keep, PREDICTED, *([CERTAIN] if certain else []), *(by_class if probabilities else ())]
-    repeated = {name for name in names if names.count(name) > 1}
+    names = column_names(by_class if probabilities else [], keep, certain=certain)
+    repeated = repeated_names(names)
     if repeated and suffix not in (".npz", ".npy"):
         raise ValueError(
             f"Two columns of the predictions would be called {min(repeated)}: write an .npz file, or change --keep."
@@ -87,6 +87,16 @@ def open_writer(
             writer = _ParquetWriter(file, names) if suffix == ".parquet" else _CsvWriter(file, names)
         yield writer
         writer.close()
+
+
+def column_names(by_class: Sequence[str], keep: Sequence[str], *, certain: bool) -> list[str]:
+    """The columns of a table of predictions; ``by_class`` are those of the probabilities, if there are any."""
+    return [*keep, PREDICTED, *([CERTAIN] if certain else []), *by_class]
+
+
+def repeated_names(names: list[str]) -> set[str]:
+    """Names that are there more than once."""
+    return {name for name in names if names.count(name) > 1}
 
 
 def _format_of(out: str, probabilities: bool, keep: tuple[str, ...], certain: bool) -> str:
@@ -122,13 +132,20 @@ class _TableWriter(Writer):
     def table(self, predictions: Predictions) -> Any:
         import pyarrow
 
-        kept = [_as_column(values) for values in (predictions.kept or {}).values()]
-        columns = [*kept, pyarrow.array(predictions.predicted)]
-        if predictions.certain is not None:
-            columns.append(pyarrow.array(predictions.certain))
-        if predictions.probabilities is not None:
-            columns += [pyarrow.array(column) for column in predictions.probabilities.T]
-        return pyarrow.Table.from_arrays(columns, self.names)
+        return pyarrow.Table.from_arrays(arrow_columns(predictions), self.names)
+
+
+def arrow_columns(predictions: Predictions) -> list[Any]:
+    """Predictions as Arrow arrays, in the order of :func:`column_names`."""
+    import pyarrow
+
+    kept = [_as_column(values) for values in (predictions.kept or {}).values()]
+    columns = [*kept, pyarrow.array(predictions.predicted)]
+    if predictions.certain is not None:
+        columns.append(pyarrow.array(predictions.certain))
+    if predictions.probabilities is not None:
+        columns += [pyarrow.array(column) for column in predictions.probabilities.T]
+    return columns
 
 
 def _as_column(values: Any) -> Any:

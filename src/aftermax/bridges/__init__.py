@@ -1,1 +1,1 @@
-"""Fitted heads in PyTorch, Hugging Face, Keras and ONNX. Each module needs the extra of its name; imported on use."""
+"""Fitted heads in PyTorch, Hugging Face, Keras and ONNX, on Dask and on Arrow data. Modules are imported on use."""
