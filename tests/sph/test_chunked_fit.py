@@ -87,4 +87,4 @@ def test_of_more_pooled_samples_than_fit_into_memory_a_random_part_gives_the_tem
     monkeypatch.setattr(chunked_fit, "MAX_KEYS", 2000)
     expected, found = fitted_both_ways(logits, codes, [5000])
     assert found.temperature != expected.temperature
-    assert found.temperature == pytest.approx(expected.temperature, rel=0.1)
+    assert found.temperature == pytest.approx(expected.temperature, rel=0.2)
