@@ -54,7 +54,7 @@ class KeptSamples:
         if features is not None:
             hashes = row_hashes(features, hashes)
         counts = np.bincount(codes, minlength=logits.shape[1])
-        return cls(most, counts, drawing_keys(hashes), logits, codes, features)._trimmed()
+        return cls(most, counts, drawing_keys(hashes), logits, codes, features).trimmed()
 
     def __add__(self, other: KeptSamples) -> KeptSamples:
         features = None
@@ -67,7 +67,7 @@ class KeptSamples:
             np.concatenate([self.logits, other.logits]),
             np.concatenate([self.codes, other.codes]),
             features,
-        )._trimmed()
+        ).trimmed()
 
     @property
     def n_samples(self) -> int:
@@ -79,7 +79,8 @@ class KeptSamples:
         """Whether none was left out."""
         return len(self.codes) == self.n_samples
 
-    def _trimmed(self) -> KeptSamples:
+    def trimmed(self) -> KeptSamples:
+        """In the order of their keys, those to keep."""
         order = np.argsort(self.keys, kind="stable")
         if len(order) > self.most:
             by_class = order[np.argsort(self.codes[order], kind="stable")]
@@ -89,6 +90,4 @@ class KeptSamples:
             kept[order[: self.most]] = kept[by_class[rank < LEAST]] = True
             order = order[kept[order]]
         features = None if self.features is None else self.features[order]
-        return KeptSamples(
-            self.most, self.counts, self.keys[order], self.logits[order], self.codes[order], features
-        )
+        return KeptSamples(self.most, self.counts, self.keys[order], self.logits[order], self.codes[order], features)

@@ -77,7 +77,9 @@ def _aligned(logits: Any, labels: Any, features: Any) -> tuple[Array, Array, Arr
     """The arrays with the same chunks of samples, and with one chunk of columns."""
     for name, value in {"logits": logits, "labels": labels, "features": features}.items():
         if not isinstance(value, Array) and not (name == "features" and value is None):
-            advice = "pass frame.to_dask_array(lengths=True)" if hasattr(value, "to_dask_array") else "pass a dask array"
+            advice = (
+                "pass frame.to_dask_array(lengths=True)" if hasattr(value, "to_dask_array") else "pass a dask array"
+            )
             raise TypeError(
                 f"{name} are of type {type(value).__name__}: {advice}, or fit in memory, with the estimator's own fit."
             )

@@ -39,9 +39,7 @@ Logits, Codes = NDArray[np.float64], NDArray[np.int64]
 MAX_KEYS = 10_000_000  # of pooled samples, in memory at a time; of more, a random part gives the temperature
 
 
-def fit_sph_over_chunks(
-    summed: Summed[Any], classes: NDArray[Any], hyperparameters: Mapping[str, Any]
-) -> FittedSPH:
+def fit_sph_over_chunks(summed: Summed[Any], classes: NDArray[Any], hyperparameters: Mapping[str, Any]) -> FittedSPH:
     """Fit SPH on all chunks; ``summed`` gives the sum over them of any statistic that adds.
 
     With fewer than 200 samples for each class, all are brought together and fitted in memory: they are few.
@@ -54,9 +52,7 @@ def fit_sph_over_chunks(
         return fit_sph(all_samples.logits, all_samples.codes, classes, given)
     array = response_array_of_sums(summed, sums, window, given["center"], classes)
     separation = array.separation()
-    weights = pooling_weights(
-        separation, min_separation=given["min_separation"], weight_power=given["weight_power"]
-    )
+    weights = pooling_weights(separation, min_separation=given["min_separation"], weight_power=given["weight_power"])
     pooling = _Pooling(given["certainty"], rule_of(array, weights, given))
     counts: TrustCounts = summed(partial(TrustCounts.of, pooling))
     trusted = trusted_by_counts(counts.totals, counts.by_pooling, counts.by_softmax, given["min_gain"])
@@ -190,9 +186,7 @@ class _Found:
     samples: _Uncertain
 
     @classmethod
-    def of(
-        cls, pooling: _Pooling, trusted: NDArray[np.bool_], wanted: Keys, logits: Logits, codes: Codes
-    ) -> _Found:
+    def of(cls, pooling: _Pooling, trusted: NDArray[np.bool_], wanted: Keys, logits: Logits, codes: Codes) -> _Found:
         some = _kept(pooling, trusted, logits, codes)
         content = _content(some)
         return cls._once(content, some, np.flatnonzero(np.isin(content, wanted)))
