@@ -42,6 +42,11 @@ class Fingerprint:
         kept = distinct[:MOST] if len(distinct) >= DISTINCT * len(hashes) else distinct[:0]
         return cls(len(hashes), total_of(hashes), tuple(kept.tolist()))
 
+    def __add__(self, other: Fingerprint) -> Fingerprint:
+        """Of the samples of both. A few that are in both do no harm; if many are, they are taken for different ones."""
+        both = sorted({*self.smallest, *other.smallest})[:MOST] if self.smallest and other.smallest else []
+        return Fingerprint(self.n_samples + other.n_samples, (self.total + other.total) % MODULUS, tuple(both))
+
     def to_state(self) -> dict[str, Any]:
         """Plain values, as for JSON."""
         return {"n_samples": self.n_samples, "total": self.total, "smallest": list(self.smallest)}

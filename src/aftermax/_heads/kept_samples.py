@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._heads.protocol import State
 from aftermax._utils.folds import Keys, drawing_keys, row_hashes
+from aftermax._utils.untrusted import Arrays, count, fields, some
 
+MOST_LOGITS = 2_000_000  # in a head that can be updated: 16 MB
 LEAST = 10  # of each class, if it has so many: a few more of a rare class than chance would draw
 
 
@@ -78,6 +81,27 @@ class KeptSamples:
     def are_all(self) -> bool:
         """Whether none was left out."""
         return len(self.codes) == self.n_samples
+
+    def to_state(self) -> State:
+        """As a head file has it."""
+        if self.features is not None:
+            raise ValueError("features are not kept in head files")
+        arrays = {"kept_keys": self.keys, "kept_logits": self.logits, "kept_codes": self.codes}
+        return State({"most": self.most, "counts": self.counts.tolist()}, arrays)
+
+    @classmethod
+    def from_state(cls, values: object, arrays: Arrays, n_classes: int) -> KeptSamples:
+        """From a file that anyone may have written: a ValueError says what is wrong with it."""
+        named = fields(values, {"most", "counts"}, "the note about kept samples")
+        counts = np.array([count(one, "a count of samples") for one in some(named["counts"], n_classes, "counts")])
+        keys = arrays.take("kept_keys", (None,), np.uint64)
+        logits = arrays.take("kept_logits", (len(keys), n_classes))
+        codes = arrays.take("kept_codes", (len(keys),), np.int64, low=0)
+        if len(codes) and codes.max() >= n_classes:
+            raise ValueError("a kept sample has a class that is not there")
+        if (np.bincount(codes, minlength=n_classes) > counts).any():
+            raise ValueError("there are more kept samples of a class than there were samples")
+        return cls(count(named["most"], "most", least=1), counts, keys, logits, codes)
 
     def trimmed(self) -> KeptSamples:
         """In the order of their keys, those to keep."""
