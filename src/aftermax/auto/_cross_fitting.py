@@ -21,9 +21,9 @@ from aftermax._residual.head import ResidualHead, compact
 from aftermax._residual.samples import Samples
 from aftermax._utils.folds import Split
 from aftermax._utils.multinomial import Scores
+from aftermax._utils.parallel import in_threads_or_dask
 from aftermax._utils.progress import Progress
 from aftermax._utils.softmax import log_losses, settle_argmax, softmax
-from aftermax._utils.parallel import in_threads_or_dask
 from aftermax._utils.threads import one_blas_thread, one_thread
 from aftermax.auto.candidates import OutOfFold
 
