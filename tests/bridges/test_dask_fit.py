@@ -152,7 +152,7 @@ def test_errors_name_the_sample(validation):
         fit(SPHClassifier(), *arrays(logits, codes, chunks=100))
     labels = validation[1].astype(float)
     labels[250] = np.nan
-    with pytest.raises(ValueError, match="from sample 200 on: .* at row 50"):
+    with pytest.raises(ValueError, match=r"from sample 200 on: .* at row 50"):
         fit(SPHClassifier(), *arrays(validation[0], labels, chunks=100))
 
 
@@ -170,9 +170,9 @@ def test_what_cannot_be_fitted_is_refused(validation):
         fit(SPHClassifier(), x, y[1:])
     with pytest.raises(TypeError, match="SPHClassifier has no out-of-fold predictions"):
         audit(x, y, SPHClassifier())
+    mixed = da.concatenate([y[:200].astype(object), y[200:].astype(str).astype(object)])
     with pytest.raises(ValueError, match="text in some chunks and numbers in others"):
-        text = da.concatenate([y[:200].astype(object), y[200:].astype(str).astype(object)])
-        fit(SPHClassifier(), x, text)
+        fit(SPHClassifier(), x, mixed)
 
 
 def test_probabilities_are_warned_of_once(validation):
