@@ -34,7 +34,7 @@ def assert_same(expected, found):
     np.testing.assert_allclose(found.separation, expected.separation, rtol=1e-14)
     np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-14)
     np.testing.assert_array_equal(found.trusted, expected.trusted)
-    assert found.temperature == pytest.approx(expected.temperature, rel=1e-9)
+    assert found.temperature == pytest.approx(expected.temperature, rel=1e-12)
     assert found.hyperparameters == expected.hyperparameters
 
 

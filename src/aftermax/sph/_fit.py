@@ -123,9 +123,8 @@ class _Fit:
         """The samples whose pooled prediction is kept, or some of them if they are very many."""
         logits, codes, weights = self.logits[samples], self.codes[samples], self.sample_weights[samples]
         kept = np.flatnonzero((routes == POOLED) & trusted[pooled])
-        if len(kept) > MAX_SAMPLES_FOR_TEMPERATURE:
-            every = -(-len(kept) // MAX_SAMPLES_FOR_TEMPERATURE)
-            kept = kept[content_order(logits[kept], codes[kept])[::every]]
+        every = max(1, -(-len(kept) // MAX_SAMPLES_FOR_TEMPERATURE))
+        kept = kept[content_order(logits[kept], codes[kept])[::every]]  # in an order that rounds always the same
         return _PooledScores(pooled_scores(logits[kept], rule), pooled[kept], codes[kept], weights[kept])
 
 
