@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from aftermax._utils.labels import label_codes
 from aftermax._utils.large import predicted_columns
 from aftermax.auto.head import AutoHead
 from aftermax.bridges._dask_chunks import LabelledChunks
-from aftermax.bridges._dask_samples import drawn_samples, each_warning_once, in_memory
+from aftermax.bridges._dask_samples import drawn_samples, each_warning_once, in_memory, part_message
 from aftermax.sph.classifier_cv import SPHClassifierCV
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def audit(
     if not getattr(result.head, "fell_back_", False):  # else held_out_ is of what it rejected
         held_out = label_codes(result.head.held_out_, len(kept.codes), chunks.classes)
     out_of_fold = Outcomes.of(kept.codes, softmax, held_out, len(chunks.classes))
-    return audit_with_counts(result, everywhere - seen + out_of_fold)
+    messages = (*result.warnings, part_message(kept, type(head).__name__))
+    return replace(audit_with_counts(result, everywhere - seen + out_of_fold), warnings=messages)
 
 
 def _outcomes(fitted: FittedHead, logits: NDArray[np.float64], codes: Codes, *features: NDArray[Any]) -> Outcomes:

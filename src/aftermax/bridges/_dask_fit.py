@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
@@ -18,13 +18,12 @@ from aftermax.sph.hyperparameters import HYPERPARAMETERS, check_hyperparameters
 if TYPE_CHECKING:
     from dask.array import Array
 
-Estimator = TypeVar("Estimator", AutoHead, SPHClassifier, SPHClassifierCV, SoftmaxClassifier)
-
+ESTIMATORS = (SPHClassifier, AutoHead, SPHClassifierCV, SoftmaxClassifier)
 OF_SAMPLES = ("held_out_", "held_out_proba_", "held_out_mask_")  # attributes with a row for each sample
 
 
 @each_warning_once
-def fit(estimator: Estimator, logits: Array, labels: Array, *, features: Array | None = None) -> Estimator:
+def fit(estimator: Any, logits: Array, labels: Array, *, features: Array | None = None) -> Any:
     """Fit a head on dask arrays, which may be larger than memory, on whatever scheduler dask uses.
 
     :class:`~aftermax.SPHClassifier` is fitted on all samples. What it needs of them are sums over chunks, so it is the
@@ -70,7 +69,7 @@ def fit(estimator: Estimator, logits: Array, labels: Array, *, features: Array |
     >>> bool((head.predict(scores.test_logits) == in_memory.predict(scores.test_logits)).all())
     True
     """
-    if not isinstance(estimator, Estimator.__constraints__):
+    if not isinstance(estimator, ESTIMATORS):
         raise TypeError(
             f"{type(estimator).__name__} cannot be fitted on dask arrays: pass an SPHClassifier, AutoHead, "
             "SPHClassifierCV or SoftmaxClassifier, or fit it in memory."

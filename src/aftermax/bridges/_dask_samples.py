@@ -38,17 +38,20 @@ def most_samples(n_classes: int) -> int:
 
 
 def drawn_samples(chunks: LabelledChunks, what: str) -> KeptSamples:
-    """All samples or, if there are too many for ``what`` is made of them, a random part, with a warning."""
+    """All samples or, if they are very many, a random part, with a warning."""
     of_chunk = partial(KeptSamples.of, most_samples(len(chunks.classes)))
     kept: KeptSamples = chunks.summed(of_chunk, features=True)
     if not kept.are_all:
-        warnings.warn(
-            f"{what} is fitted on {len(kept.codes):,} of the {kept.n_samples:,} samples, drawn at random, with at "
-            f"least {LEAST} of each class: more would take long, and gain little.",
-            UserWarning,
-            stacklevel=2,
-        )
+        warnings.warn(part_message(kept, what), UserWarning, stacklevel=2)
     return kept
+
+
+def part_message(kept: KeptSamples, what: str) -> str:
+    """The warning that not all samples are fitted on."""
+    return (
+        f"{what} is fitted on {len(kept.codes):,} of the {kept.n_samples:,} samples, drawn at random, with at least "
+        f"{LEAST} of each class: more would take long, and gain little."
+    )
 
 
 def in_memory(kept: KeptSamples, chunks: LabelledChunks) -> InMemory:

@@ -232,6 +232,7 @@ class SPHClassifier(HeadEstimator):
         again = clone(self).set_params(classes=self.classes_)
         again.fit(one_column(kept.logits) if self.n_features_in_ == 1 else kept.logits, self.classes_[kept.codes])
         self.fitted_head_, self.reference_, self.kept_samples_ = again.fitted_head_, again.reference_, kept
+        self.adaptation_ = None
 
     def route(self, X: ArrayLike) -> NDArray[np.str_]:
         """Which way each sample takes.
