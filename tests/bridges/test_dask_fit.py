@@ -9,6 +9,7 @@ import aftermax
 from aftermax import AutoHead, Decider, SoftmaxClassifier, SPHClassifier, SPHClassifierCV
 from aftermax.bridges import _dask_samples
 from aftermax.bridges._dask_audit import audit
+from aftermax.bridges._dask_drift import drift
 from aftermax.bridges._dask_fit import fit
 from helpers.samples import make_samples, weak_samples
 
@@ -140,6 +141,21 @@ def test_an_audit_of_many_samples_counts_all_of_them(monkeypatch):
     assert found.gain == found.head.gain_
     assert any("300 of the 1,000" in one for one in found.warnings)
     assert "1,000" in str(found)
+
+
+# ---- drift -----------------------------------------------------------------------------------------------------------
+
+
+def test_drift_is_that_of_a_check(validation, unseen):
+    head = SPHClassifier().fit(*validation)
+    for logits in (unseen[0], unseen[0] * 3 + np.arange(5)):
+        found, expected = drift(head, da.from_array(logits, chunks=(70, 2))), aftermax.check(head, logits).drift
+        assert (found.n_fitted, found.n_samples, found.drifted) == (400, 400, expected.drifted)
+        for one, two in zip(found.changes, expected.changes, strict=True):
+            assert one[:2] == two[:2]
+            np.testing.assert_allclose(one[2:], two[2:], rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match="3 columns but the head has 5 classes"):
+        drift(head, da.zeros((10, 3), chunks=5))
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------

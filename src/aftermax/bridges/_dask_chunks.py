@@ -76,25 +76,41 @@ class LabelledChunks:
 def _aligned(logits: Any, labels: Any, features: Any) -> tuple[Array, Array, Array | None]:
     """The arrays with the same chunks of samples, and with one chunk of columns."""
     for name, value in {"logits": logits, "labels": labels, "features": features}.items():
-        if not isinstance(value, Array) and not (name == "features" and value is None):
-            advice = (
-                "pass frame.to_dask_array(lengths=True)" if hasattr(value, "to_dask_array") else "pass a dask array"
-            )
-            raise TypeError(
-                f"{name} are of type {type(value).__name__}: {advice}, or fit in memory, with the estimator's own fit."
-            )
-    if logits.ndim not in (1, 2):
-        raise ValueError(f"logits have shape {logits.shape}: pass an array of shape (n_samples, n_classes).")
+        if value is not None or name != "features":
+            _check_array(name, value)
     known = [_known(value) for value in (logits, labels, features) if value is not None]
     lengths = {name: len(value) for name, value in zip(("logits", "labels", "features"), known, strict=False)}
     if len(set(lengths.values())) > 1:
         counted = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
         raise ValueError(f"The arrays have different numbers of samples ({counted}): pass those of the same samples.")
-    if lengths["logits"] == 0:
-        raise ValueError("logits have no samples: pass at least some of two classes.")
-    rows = tuple(length for length in known[0].chunks[0] if length)
-    first, second, *others = (value.rechunk({0: rows} | dict.fromkeys(range(1, value.ndim), -1)) for value in known)
+    rows = _rows(known[0])
+    first, second, *others = (_in_rows(value, rows) for value in known)
     return first, second, others[0] if others else None
+
+
+def _check_array(name: str, value: Any) -> None:
+    if not isinstance(value, Array):
+        a_frame = hasattr(value, "to_dask_array")
+        advice = "pass frame.to_dask_array(lengths=True)" if a_frame else "pass a dask array"
+        raise TypeError(f"{name} are of type {type(value).__name__}: {advice}, or use what aftermax has in memory.")
+    if name == "logits" and value.ndim not in (1, 2):
+        raise ValueError(f"logits have shape {value.shape}: pass an array of shape (n_samples, n_classes).")
+
+
+def reference_sums(logits: Array) -> ReferenceSums:
+    """What is known of the scores of a dask array, without labels."""
+    _check_array("logits", logits)
+    known = _known(logits)
+    blocks = _in_rows(known, _rows(known))
+    ends = np.cumsum([0, *blocks.chunks[0]]).tolist()
+    parts = zip(_blocks(blocks), ends[:-1], strict=True)
+    sums: ReferenceSums = _added([delayed(_scores, pure=False)(*one) for one in parts])
+    return sums
+
+
+def _scores(logits: Any, first: int) -> ReferenceSums:
+    with one_thread():
+        return ReferenceSums.of(compute_ready(_columns(logits), first))
 
 
 def _known(array: Array) -> Array:
@@ -103,6 +119,19 @@ def _known(array: Array) -> Array:
         array = array.copy()
         array.compute_chunk_sizes()
     return array
+
+
+def _rows(array: Array) -> tuple[int, ...]:
+    """How many samples each chunk has, without empty ones."""
+    rows = tuple(length for length in array.chunks[0] if length)
+    if not rows:
+        raise ValueError("logits have no samples: pass at least one.")
+    return rows
+
+
+def _in_rows(array: Array, rows: tuple[int, ...]) -> Array:
+    """The array with chunks of so many samples, and of all columns."""
+    return array.rechunk({0: rows} | dict.fromkeys(range(1, array.ndim), -1))
 
 
 def _blocks(array: Array) -> list[Any]:
