@@ -173,7 +173,7 @@ def test_errors_name_the_sample(validation):
 
 
 def test_what_cannot_be_fitted_is_refused(validation):
-    x, y = arrays(*validation)
+    x, y = arrays(*validation, chunks=100)
     with pytest.raises(TypeError, match="Decider cannot be fitted on dask arrays"):
         fit(Decider(costs=1 - np.eye(5)), x, y)
     with pytest.raises(TypeError, match="takes no features"):
