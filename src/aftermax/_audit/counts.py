@@ -44,26 +44,48 @@ class PairCounts(NamedTuple):
 
 
 def count_by_class(
-    before: NDArray[np.bool_], after: NDArray[np.bool_], codes: NDArray[np.int64], names: NDArray[Any]
+    before: NDArray[np.bool_],
+    after: NDArray[np.bool_],
+    codes: NDArray[np.int64],
+    names: NDArray[Any],
+    times: NDArray[np.int64] | None = None,
 ) -> tuple[ClassCounts, ...]:
-    """Count samples, errors, wins and losses of each class, given which samples are right before and after."""
+    """Count samples, errors, wins and losses of each class, given which samples are right before and after.
+
+    Each sample counts so many times, by default once.
+    """
+    times = np.ones(len(codes), dtype=np.int64) if times is None else times
     selections = (np.ones_like(before), ~before, after & ~before, before & ~after)
-    counts = [np.bincount(codes[selected], minlength=len(names)).tolist() for selected in selections]
+    counts = [_counted(codes[selected], times[selected], len(names)).tolist() for selected in selections]
     return tuple(ClassCounts(*one) for one in zip(names.tolist(), *counts, strict=True))
 
 
+def _counted(values: NDArray[np.int64], times: NDArray[np.int64], n_values: int) -> NDArray[np.int64]:
+    """How often each value occurs."""
+    out = np.zeros(n_values, dtype=np.int64)
+    np.add.at(out, values, times)
+    return out
+
+
 def largest_drops(
-    before: NDArray[np.int64], after: NDArray[np.int64], codes: NDArray[np.int64], names: NDArray[Any], most: int
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    names: NDArray[Any],
+    most: int,
+    times: NDArray[np.int64] | None = None,
 ) -> tuple[PairCounts, ...]:
     """Return the pairs of classes whose confusions drop most from the predictions before to those after.
 
-    Of equal drops, the pair with more errors before comes first, and then the one with the lower class.
+    Of equal drops, the pair with more errors before comes first, and then the one with the lower class. Each sample
+    counts so many times, by default once.
     """
     n_classes = len(names)
+    times = np.ones(len(codes), dtype=np.int64) if times is None else times
     cells, inverse = np.unique(
         np.concatenate([codes * n_classes + before, codes * n_classes + after]), return_inverse=True
     )
-    first, second = (np.bincount(part, minlength=len(cells)) for part in np.split(inverse, 2))
+    first, second = (_counted(part, times, len(cells)) for part in np.split(inverse, 2))
     true, predicted = np.divmod(cells, n_classes)
     order = np.lexsort((-first, second - first))
     order = order[(true != predicted)[order] & (first > second)[order]][:most]
@@ -72,10 +94,15 @@ def largest_drops(
 
 
 def largest_rises(
-    before: NDArray[np.int64], after: NDArray[np.int64], codes: NDArray[np.int64], names: NDArray[Any], most: int
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    names: NDArray[Any],
+    most: int,
+    times: NDArray[np.int64] | None = None,
 ) -> tuple[PairCounts, ...]:
     """Return the pairs of classes whose confusions rise most: :func:`largest_drops` with before and after swapped."""
-    swapped = largest_drops(after, before, codes, names, most)
+    swapped = largest_drops(after, before, codes, names, most, times)
     return tuple(PairCounts(one.true, one.taken_for, before=one.after, after=one.before) for one in swapped)
 
 

@@ -336,12 +336,12 @@ def _samples_needed(head: Any, comparison: Comparison, n_samples: int, independe
         return None
     if candidates is None or comparison.drops.any():
         drops = comparison.drops / comparison.unit
-        return _more_than(n_samples, samples_range(float(drops.sum()), float(np.square(drops).sum()), n_samples))
+        return more_than(n_samples, samples_range(float(drops.sum()), float(np.square(drops).sum()), n_samples))
     best = max(candidates.values(), key=lambda one: (one.wins - one.losses) / max(one.wins + one.losses, 1) ** 0.5)
-    return _more_than(n_samples, samples_range(best.wins - best.losses, best.wins + best.losses, n_samples))
+    return more_than(n_samples, samples_range(best.wins - best.losses, best.wins + best.losses, n_samples))
 
 
-def _more_than(n_samples: int, needed: tuple[int, int] | None) -> tuple[int, int] | None:
+def more_than(n_samples: int, needed: tuple[int, int] | None) -> tuple[int, int] | None:
     """The range from these samples on; None if they should have been enough by far."""
     if needed is None or needed[1] <= n_samples:
         return None

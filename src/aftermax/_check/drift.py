@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aftermax._check.group_sums import squared_group_excesses, squared_group_sums
 from aftermax._heads.reference import Reference
+from aftermax._heads.reference_sums import ReferenceSums
 from aftermax._utils.large import column_sums, in_float64, predicted_columns
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.text import aligned, percent
@@ -164,19 +165,46 @@ def measure_drift(
     certainty = softmax_certainty(logits)[:, None]
     of_certainty = (reference.certainty_mean,), (reference.certainty_deviation,)
     of_logits = reference.logit_means, reference.logit_deviations
+    parts = (
+        _of_means(certainty, in_float64, *of_certainty, groups),
+        _of_shares(logits, reference.predicted_shares, groups),
+        _of_means(logits, _relative, *of_logits, groups),
+    )
+    return _drift(reference, len(logits), classes, parts)
+
+
+def drift_of_sums(reference: Reference, sums: ReferenceSums, classes: NDArray[Any]) -> Drift:
+    """The same from statistics that were added up over parts of the new samples, which have no groups."""
+    n_samples = int(sums.predicted.sum())
+    of_certainty = (reference.certainty_mean,), (reference.certainty_deviation,)
+    of_logits = reference.logit_means, reference.logit_deviations
+    shares = sums.predicted / n_samples
+    now_and_effects = (
+        (sums.certainty.mean, _mean_effects(sums.certainty.mean, sums.certainty.deviation, *of_certainty)),
+        (shares, _share_effects(shares, reference.predicted_shares)),
+        (sums.logits.mean, _mean_effects(sums.logits.mean, sums.logits.deviation, *of_logits)),
+    )
+    parts = tuple((now, effects, np.full(len(now), float(n_samples))) for now, effects in now_and_effects)
+    return _drift(reference, n_samples, classes, parts)
+
+
+def _drift(
+    reference: Reference, n_samples: int, classes: NDArray[Any], parts: tuple[tuple[Values, Values, Values], ...]
+) -> Drift:
+    """From certainty, predicted shares and mean logits: what they are now, the effects, and for how many they count."""
     names = classes.tolist()
-    parts = [
-        ("certainty", [None], of_certainty[0], _of_means(certainty, in_float64, *of_certainty, groups)),
-        ("predicted share", names, reference.predicted_shares, _of_shares(logits, reference.predicted_shares, groups)),
-        ("mean logit", names, of_logits[0], _of_means(logits, _relative, *of_logits, groups)),
-    ]
+    quantities = (
+        ("certainty", [None], (reference.certainty_mean,)),
+        ("predicted share", names, reference.predicted_shares),
+        ("mean logit", names, reference.logit_means),
+    )
     found: list[tuple[str, Any, float, float, float]] = []
     z_scores: list[float] = []
-    for quantity, labels, before, (now, effects, sizes) in parts:
+    for (quantity, labels, before), (now, effects, sizes) in zip(quantities, parts, strict=True):
         found += zip([quantity] * len(labels), labels, before, now.tolist(), effects.tolist(), strict=True)
         z_scores += (effects / np.sqrt(1 / reference.n_samples + 1 / sizes)).tolist()
     changes = (Change(*one, p_value) for one, p_value in zip(found, _holm(z_scores), strict=True))
-    return Drift(reference.n_samples, len(logits), tuple(changes))
+    return Drift(reference.n_samples, n_samples, tuple(changes))
 
 
 def _relative(some: NDArray[Any]) -> Values:
@@ -193,14 +221,9 @@ def _of_means(
     groups: NDArray[np.int64] | None,
 ) -> tuple[Values, Values, Values]:
     """Of each column of a function of the logits: its mean, how far that is from before, and for how many it counts."""
-    now, was = column_sums(logits, function) / len(logits), np.array(before)
+    now = column_sums(logits, function) / len(logits)
     squares = column_sums(logits, lambda some: np.square(function(some) - now))
-    scale = np.maximum(np.array(deviations), np.sqrt(squares / len(logits)))
-    rounding = 1e-9 * max(float(np.abs(now).max()), float(np.abs(was).max()))
-    difference = np.where(np.abs(now - was) <= rounding, 0.0, now - was)
-    constant = scale <= rounding
-    effects = difference / np.where(constant, 1.0, scale)
-    effects[constant & (difference != 0)] *= np.inf
+    effects = _mean_effects(now, np.sqrt(squares / len(logits)), before, deviations)
     by_group = None if groups is None else squared_group_sums(logits, lambda some: function(some) - now, groups)
     return now, effects, _independent(len(logits), squares, by_group)
 
@@ -211,9 +234,25 @@ def _of_shares(
     """The same of the shares of the classes that softmax predicts."""
     (n_samples, n_classes), predicted = logits.shape, predicted_columns(logits)
     now = np.bincount(predicted, minlength=n_classes) / n_samples
-    effects = 2 * np.arcsin(np.sqrt(now)) - 2 * np.arcsin(np.sqrt(np.array(before)))
+    effects = _share_effects(now, before)
     by_group = None if groups is None else squared_group_excesses(predicted, now, groups)
     return now, effects, _independent(n_samples, n_samples * now * (1 - now), by_group)
+
+
+def _mean_effects(now: Values, spreads: Values, before: tuple[float, ...], deviations: tuple[float, ...]) -> Values:
+    """Cohen's d, by the larger one of the standard deviations now and before; infinite if both are zero."""
+    was, scale = np.array(before), np.maximum(np.array(deviations), spreads)
+    rounding = 1e-9 * max(float(np.abs(now).max()), float(np.abs(was).max()))
+    difference = np.where(np.abs(now - was) <= rounding, 0.0, now - was)
+    constant = scale <= rounding
+    effects = difference / np.where(constant, 1.0, scale)
+    effects[constant & (difference != 0)] *= np.inf
+    return np.asarray(effects)
+
+
+def _share_effects(now: Values, before: tuple[float, ...]) -> Values:
+    """Cohen's h."""
+    return np.asarray(2 * np.arcsin(np.sqrt(now)) - 2 * np.arcsin(np.sqrt(np.array(before))))
 
 
 def _independent(n_samples: int, squares: Values, by_group: Values | None) -> Values:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
+from aftermax._heads.kept_samples import KeptSamples
 from aftermax._heads.reference import Reference
 from aftermax._priors.adaptation import Adaptation
 from aftermax._priors.labelled import LabelledSummary
@@ -29,6 +30,7 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
     answer_format_: AnswerFormat | None = None
     labelled_summary_: LabelledSummary | None = None
     adaptation_: Adaptation | None = None
+    kept_samples_: KeptSamples | None = None
 
     def _checked(self, X: ArrayLike, y: ArrayLike) -> LabelledSamples:
         """Logits and labels, checked. It sets ``classes_``, ``reference_`` and what is known of the columns.
@@ -38,7 +40,7 @@ class HeadEstimator(ClassifierMixin, BaseEstimator):
         """
         samples = labelled_samples(X, y, self.classes, self, any_precision=self._fits_any_precision, stacklevel=5)
         self.classes_, self.reference_ = samples.classes, Reference.of(samples.logits)
-        self.answer_format_ = self.labelled_summary_ = self.adaptation_ = None
+        self.answer_format_ = self.labelled_summary_ = self.adaptation_ = self.kept_samples_ = None
         if isinstance(X, TopKScores):
             self.answer_format_ = X.format
             warn_if_untold(X, samples.codes, stacklevel=4)

@@ -37,10 +37,15 @@ class Fingerprint:
     @classmethod
     def of(cls, logits: NDArray[Any]) -> Self:
         """Of these samples."""
-        hashes = _hashes(logits)
+        hashes = content_hashes(logits)
         distinct = np.unique(hashes)
         kept = distinct[:MOST] if len(distinct) >= DISTINCT * len(hashes) else distinct[:0]
-        return cls(len(hashes), _total(hashes), tuple(kept.tolist()))
+        return cls(len(hashes), total_of(hashes), tuple(kept.tolist()))
+
+    def __add__(self, other: Fingerprint) -> Fingerprint:
+        """Of the samples of both. A few that are in both do no harm; if many are, they are taken for different ones."""
+        both = sorted({*self.smallest, *other.smallest})[:MOST] if self.smallest and other.smallest else []
+        return Fingerprint(self.n_samples + other.n_samples, (self.total + other.total) % MODULUS, tuple(both))
 
     def to_state(self) -> dict[str, Any]:
         """Plain values, as for JSON."""
@@ -82,9 +87,9 @@ class Overlap:
 
     def add(self, logits: NDArray[Any]) -> None:
         """Some more samples."""
-        hashes = _hashes(logits)
+        hashes = content_hashes(logits)
         self._found.update(np.intersect1d(hashes, self._known).tolist())
-        self._total = (self._total + _total(hashes)) % MODULUS
+        self._total = (self._total + total_of(hashes)) % MODULUS
         self.n_samples += len(hashes)
 
     def to_state(self) -> dict[str, Any]:
@@ -116,9 +121,11 @@ class Overlap:
         return min(1.0, again / self.n_samples)
 
 
-def _hashes(logits: NDArray[Any]) -> Keys:
+def content_hashes(logits: NDArray[Any]) -> Keys:
+    """A hash of each sample's logits, in any precision that holds them."""
     return np.asarray(row_hashes(logits) >> np.uint64(1))  # of 63 bits, which fit into any integer
 
 
-def _total(hashes: Keys) -> int:
+def total_of(hashes: Keys) -> int:
+    """The sum of hashes, which does not depend on their order."""
     return int(hashes.sum(dtype=np.uint64)) % MODULUS

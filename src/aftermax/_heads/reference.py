@@ -51,6 +51,35 @@ class Reference:
         """How many samples there were."""
         return self.fingerprint.n_samples
 
+    def __add__(self, other: Reference) -> Reference:
+        """The reference of the samples of both, to rounding."""
+        share = other.n_samples / (self.n_samples + other.n_samples)
+
+        def mean(one: object, two: object) -> NDArray[np.float64]:
+            return np.asarray((1 - share) * np.asarray(one) + share * np.asarray(two))
+
+        def deviation(first: tuple[Any, Any], second: tuple[Any, Any]) -> NDArray[np.float64]:
+            """From means and deviations: within both, and between their means (Chan, Golub and LeVeque, 1979)."""
+            within = mean(np.square(first[1]), np.square(second[1]))
+            return np.sqrt(within + share * (1 - share) * np.square(np.subtract(second[0], first[0])))
+
+        return Reference(
+            float(mean(self.certainty_mean, other.certainty_mean)),
+            float(
+                deviation(
+                    (self.certainty_mean, self.certainty_deviation), (other.certainty_mean, other.certainty_deviation)
+                )
+            ),
+            tuple(mean(self.predicted_shares, other.predicted_shares).tolist()),
+            tuple(mean(self.logit_means, other.logit_means).tolist()),
+            tuple(
+                deviation(
+                    (self.logit_means, self.logit_deviations), (other.logit_means, other.logit_deviations)
+                ).tolist()
+            ),
+            self.fingerprint + other.fingerprint,
+        )
+
     def to_state(self) -> dict[str, Any]:
         """Plain values, as for JSON."""
         return {

@@ -78,6 +78,17 @@ def _ranks_within(cells: Keys, *values: NDArray[np.float64]) -> Keys:
     return out
 
 
+def drawing_keys(hashes: Keys) -> Keys:
+    """Pseudorandom numbers by which samples are drawn, those with the smallest: the same wherever a sample stands.
+
+    Equal samples have equal hashes, and would be drawn together. So all but the first of them get other numbers, which
+    depend on all of these samples, but not on their order.
+    """
+    times = _ranks_within(hashes)
+    others = _mixed(hashes ^ _mixed(times + hashes.sum(dtype=np.uint64)))
+    return np.asarray(np.where(times == 0, _mixed(hashes), others))
+
+
 def keyed_uniform(keys: Keys, salt: int) -> NDArray[np.float64]:
     """A uniform random number in (0, 1) for each key; other ones with another salt."""
     salted = _mixed(keys ^ _mixed(np.array([salt], dtype=np.uint64)))

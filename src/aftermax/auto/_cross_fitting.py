@@ -21,9 +21,10 @@ from aftermax._residual.head import ResidualHead, compact
 from aftermax._residual.samples import Samples
 from aftermax._utils.folds import Split
 from aftermax._utils.multinomial import Scores
+from aftermax._utils.parallel import in_threads_or_dask
 from aftermax._utils.progress import Progress
 from aftermax._utils.softmax import log_losses, settle_argmax, softmax
-from aftermax._utils.threads import in_threads, one_thread
+from aftermax._utils.threads import one_blas_thread, one_thread
 from aftermax.auto.candidates import OutOfFold
 
 CHUNK = 2_000  # samples
@@ -81,7 +82,7 @@ def cross_fit(
     means = _Means(samples, splits)
 
     def fit_on(number: int) -> tuple[_Fitted, list[tuple[NDArray[np.intp], CandidateKey, Scores]]]:
-        with one_thread():
+        with one_thread(), one_blas_thread():
             if number == len(splits):
                 return _fit(samples, salts[number], capacity, keep_unlabelled), []
             train, test = splits[number]
@@ -90,7 +91,7 @@ def cross_fit(
 
     workers = n_jobs if len(samples.codes) <= MANY_SAMPLES else 1
     with Progress("cross-fitting", len(splits) + 1, progress) as bar:
-        for latest, predicted in in_threads(fit_on, range(len(splits) + 1), workers):
+        for latest, predicted in in_threads_or_dask(fit_on, range(len(splits) + 1), workers):
             fitted = latest  # the last one is fitted on all samples
             for which, key, scores in predicted:
                 means.add(which, key, scores)

@@ -1,4 +1,4 @@
-"""Heads on Dask: predictions of arrays and data frames that are larger than memory, on one machine or many."""
+"""Heads on Dask: fits, audits and predictions of arrays that are larger than memory, on one machine or many."""
 
 from __future__ import annotations
 
@@ -19,8 +19,14 @@ try:
 except ImportError as error:
     raise ImportError("Heads on Dask need dask: pip install 'aftermax[dask]'") from error
 
+from aftermax.bridges._dask_audit import audit
+from aftermax.bridges._dask_drift import drift
+from aftermax.bridges._dask_fit import fit
+
 if TYPE_CHECKING:
     import pandas
+
+__all__ = ["audit", "drift", "fit", "is_certain", "predict", "predict_proba"]
 
 PREDICTED, CERTAIN = "predicted", "certain"  # as in files
 

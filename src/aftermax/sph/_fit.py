@@ -74,7 +74,7 @@ class _Fit:
         )
         rule = rule_of(array, weights, self.hyperparameters)
         uncertain = np.flatnonzero(self.certainty < self.gate)
-        pooled, routes = self._pool(uncertain, rule)
+        pooled, routes = pooled_and_routes(self.logits[uncertain], self.gate, rule)
         trusted = trusted_classes(
             self.logits[uncertain].argmax(axis=1),
             pooled,
@@ -97,13 +97,6 @@ class _Fit:
         weights = self.sample_weights[samples]
         return fit_response_array(logits, codes, self.classes, certainty, center, low, high, weights)
 
-    def _pool(self, samples: NDArray[np.intp], rule: PoolingRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Predictions (column numbers) and routes (indices into ROUTES) if every class were trusted."""
-        out = np.empty((len(samples), 2), dtype=np.int64)
-        all_trusted = np.ones(len(self.classes), dtype=bool)
-        decide(self.logits[samples], self.gate, rule, all_trusted, lambda _, *both: np.stack(both, axis=1), out)
-        return out[:, 0], out[:, 1]
-
     def _out_of_fold_scores(self, weights: NDArray[np.float64], trusted: NDArray[np.bool_]) -> Iterator[_PooledScores]:
         """Each fifth of the samples, scored by a response array that was fitted on the others.
 
@@ -116,7 +109,8 @@ class _Fit:
             held_out, others = order[folds == fold], order[folds != fold]
             rule = rule_of(self._response_array(others), weights, self.hyperparameters)
             uncertain = held_out[self.certainty[held_out] < self.gate]
-            yield self._to_calibrate(uncertain, rule, trusted, *self._pool(uncertain, rule))
+            both = pooled_and_routes(self.logits[uncertain], self.gate, rule)
+            yield self._to_calibrate(uncertain, rule, trusted, *both)
 
     def _to_calibrate(
         self,
@@ -129,10 +123,19 @@ class _Fit:
         """The samples whose pooled prediction is kept, or some of them if they are very many."""
         logits, codes, weights = self.logits[samples], self.codes[samples], self.sample_weights[samples]
         kept = np.flatnonzero((routes == POOLED) & trusted[pooled])
-        if len(kept) > MAX_SAMPLES_FOR_TEMPERATURE:
-            every = -(-len(kept) // MAX_SAMPLES_FOR_TEMPERATURE)
-            kept = kept[content_order(logits[kept], codes[kept])[::every]]
+        every = max(1, -(-len(kept) // MAX_SAMPLES_FOR_TEMPERATURE))
+        kept = kept[content_order(logits[kept], codes[kept])[::every]]  # in an order that rounds always the same
         return _PooledScores(pooled_scores(logits[kept], rule), pooled[kept], codes[kept], weights[kept])
+
+
+def pooled_and_routes(
+    logits: NDArray[np.float64], gate: float, rule: PoolingRule
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Predictions (column numbers) and routes (indices into ROUTES) if every class were trusted."""
+    out = np.empty((len(logits), 2), dtype=np.int64)
+    all_trusted = np.ones(logits.shape[1], dtype=bool)
+    decide(logits, gate, rule, all_trusted, lambda _, *both: np.stack(both, axis=1), out)
+    return out[:, 0], out[:, 1]
 
 
 def trusted_classes(
@@ -150,6 +153,13 @@ def trusted_classes(
         np.bincount(codes, weights * (predictions == codes), minlength=n_classes)
         for predictions in (pooled, by_softmax)
     )
+    return trusted_by_counts(totals, pooled_right, softmax_right, min_gain)
+
+
+def trusted_by_counts(
+    totals: NDArray[Any], pooled_right: NDArray[Any], softmax_right: NDArray[Any], min_gain: float
+) -> NDArray[np.bool_]:
+    """The same, given how many uncertain samples each class has, and how many are right by either; or their weights."""
     # The difference of the shares, rounded once: a gain of exactly ``min_gain`` is never enough.
     gains = (pooled_right - softmax_right) / np.where(totals > 0, totals, 1.0)
     return np.asarray((totals > 0) & (gains > min_gain))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from aftermax._heads.estimator import HeadEstimator
+from aftermax._heads.kept_samples import MOST_LOGITS, KeptSamples
+from aftermax._heads.reference import Reference
 from aftermax._utils.class_weight import total_weights
+from aftermax._utils.labels import label_codes
+from aftermax._utils.one_logit import one_column
+from aftermax._utils.validation import compute_ready
 from aftermax.sph._fit import fit_sph
 from aftermax.sph._weights import positive_weights
 from aftermax.sph.fitted import FittedSPH
@@ -53,6 +60,9 @@ class SPHClassifier(HeadEstimator):
         Weights of the classes, as in scikit-learn. The response array and the trusted classes look at one class at a
         time, so weights of classes change neither them nor any prediction: only the temperature of the probabilities.
         In :class:`~aftermax.SPHClassifierCV`, which chooses the hyperparameters, they change the choice.
+    updatable : bool, default=False
+        Whether the labelled samples are kept in the head, and in its file, for :meth:`update`: all of them or, of more
+        than 2,000,000 logits (200,000 samples of ten classes, 19 MB), a random part.
     classes : array-like of shape (K,), default=None
         The class of each column of the logits, in order. Needed when the validation samples, or those of a fold in a
         cross-validation, lack a class, or when the columns are not in sorted order. If None: a data frame's column
@@ -78,6 +88,8 @@ class SPHClassifier(HeadEstimator):
         out-of-fold where there are fewer than 200 for each class.
     fitted_head_ : FittedSPH
         All of the above as one frozen value, which predicts.
+    kept_samples_ : KeptSamples or None
+        The labelled samples, if ``updatable``.
     reference_ : Reference or None
         Means and spreads of the logits and of softmax's certainty, by which :func:`~aftermax.check` notices drift;
         None in a head from an older file.
@@ -136,6 +148,7 @@ class SPHClassifier(HeadEstimator):
         min_gain: float = 0.0,
         distance_power: float = 2.0,
         class_weight: Literal["balanced"] | dict[Any, float] | None = None,
+        updatable: bool = False,
         classes: ArrayLike | None = None,
     ) -> None:
         self.certainty = certainty
@@ -149,6 +162,7 @@ class SPHClassifier(HeadEstimator):
         self.min_gain = min_gain
         self.distance_power = distance_power
         self.class_weight = class_weight
+        self.updatable = updatable
         self.classes = classes
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SPHClassifier:
@@ -170,8 +184,55 @@ class SPHClassifier(HeadEstimator):
         check_hyperparameters(hyperparameters)
         logits, codes, classes = self._checked(X, y)
         some, weights = positive_weights(total_weights(sample_weight, self.class_weight, codes, classes))
+        if self.updatable:
+            if sample_weight is not None:
+                raise ValueError("A head with updatable=True takes no sample_weight, which it would not keep.")
+            self.kept_samples_ = KeptSamples.of(max(1, MOST_LOGITS // len(classes)), logits, codes)
         self.fitted_head_: FittedSPH = fit_sph(logits[some], codes[some], classes, hyperparameters, weights)
         return self
+
+    def update(self, X: ArrayLike, y: ArrayLike) -> SPHClassifier:
+        """Fit the head again, on the samples so far and these: for labels that come in later. Needs ``updatable``.
+
+        As long as all samples are kept, the result is that of :meth:`fit` on all of them, bit for bit. When there are
+        more, a random part of all of them is fitted on, with a warning; only ``reference_`` is of all then. (For more,
+        see :func:`aftermax.bridges.dask.fit`, which fits on all samples wherever they are.)
+
+        Samples must not be passed twice: they would count twice.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
+            Logits of new samples.
+        y : array-like of shape (n_samples,)
+            Their true classes; one is enough.
+        """
+        [given] = self._inputs(X)
+        if self.kept_samples_ is None or self.reference_ is None:
+            raise ValueError(
+                "This head has kept no samples, so it cannot be updated: fit it again on all samples, with "
+                "updatable=True if more will come."
+            )
+        logits, before = compute_ready(given), self.reference_
+        codes = label_codes(y, len(logits), self.classes_)
+        kept = self.kept_samples_ + KeptSamples.of(self.kept_samples_.most, logits, codes)
+        self._fit_again(kept)
+        if not kept.are_all:
+            self.reference_ = before + Reference.of(logits)
+            warnings.warn(
+                f"The head is fitted on {len(kept.codes):,} of the {kept.n_samples:,} samples so far, drawn at random: "
+                "more are not kept.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _fit_again(self, kept: KeptSamples) -> None:
+        """Fit on kept samples, with the same columns; a class may have none."""
+        again = clone(self).set_params(classes=self.classes_)
+        again.fit(one_column(kept.logits) if self.n_features_in_ == 1 else kept.logits, self.classes_[kept.codes])
+        self.fitted_head_, self.reference_, self.kept_samples_ = again.fitted_head_, again.reference_, kept
+        self.adaptation_ = None
 
     def route(self, X: ArrayLike) -> NDArray[np.str_]:
         """Which way each sample takes.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._heads.kept_samples import KeptSamples
 from aftermax._heads.protocol import InputShape, State
 from aftermax._heads.reference import Reference
 from aftermax._priors.adaptation import Adaptation
@@ -34,6 +35,7 @@ FIELDS = {"estimator", "parameters", "report", "reference", "head"} | COLUMN_FIE
 BY_CLASS = ("class_weight", "class_prior")  # parameters that may be dicts with the classes as keys: lists of pairs
 ONE_LOGIT = "one_logit"  # an optional field: whether the head takes one logit, the log-odds of the second class
 LABELLED = "labelled"  # an optional field: what adapt_priors needs of the labelled samples
+KEPT = "kept"  # an optional field: how many samples a head that can be updated has kept, of how many
 ADAPTATION = "adaptation"  # an optional field: what adapt_priors found
 ANSWERS = "answers"  # an optional field: how answers become logits, if the head was fitted on answers
 AS_FITTED = "as fitted"  # the parameters ``classes`` and ``costs``, if they were given
@@ -65,13 +67,18 @@ def to_content(head: Head) -> State:
     if head.labelled_summary_ is not None:
         values[LABELLED], its_arrays = head.labelled_summary_.to_state()
         arrays |= its_arrays
+    if head.kept_samples_ is not None:
+        values[KEPT], kept_arrays = head.kept_samples_.to_state()
+        arrays |= kept_arrays
     return State(values, arrays)
 
 
 def from_content(content: State) -> Head:
     """The estimator again, fitted. A ValueError says what is wrong, if anything is."""
     one_logit = flag(content.values.pop(ONE_LOGIT, False), ONE_LOGIT)
-    answers, labelled, adaptation = (content.values.pop(name, None) for name in (ANSWERS, LABELLED, ADAPTATION))
+    answers, labelled, adaptation, kept = (
+        content.values.pop(name, None) for name in (ANSWERS, LABELLED, ADAPTATION, KEPT)
+    )
     described = fields(content.values, FIELDS, "the description")
     name = one_of(described["estimator"], ESTIMATORS, "the estimator")
     arrays = Arrays(content.arrays)
@@ -98,6 +105,8 @@ def from_content(content: State) -> Head:
     report.read(head, described["report"])
     if labelled is not None:
         head.labelled_summary_ = LabelledSummary.from_state(labelled, arrays, len(classes))
+    if kept is not None:
+        head.kept_samples_ = KeptSamples.from_state(kept, arrays, len(classes))
     if adaptation is not None:
         head.adaptation_ = Adaptation.from_state(adaptation, classes)
     arrays.all_taken()

@@ -47,7 +47,8 @@ def save(head: Head, path: str | os.PathLike[str]) -> None:
     larger than the head; a RandomState, and ``cv`` of AutoHead if it is a splitter or a list of splits, which are None
     in the loaded head; ``head_`` of a Decider, and its ``metric`` if that is a callable. Of the samples that the head
     was fitted on, the file holds means, spreads and up to 128 hashes, by which :func:`~aftermax.check` knows them
-    again; no sample can be restored from these.
+    again; no sample can be restored from these. Only the file of an SPHClassifier with ``updatable=True`` holds the
+    samples themselves, their logits and labels.
 
     Examples
     --------

@@ -1,0 +1,215 @@
+"""Labelled samples in dask arrays, checked, and sums over their chunks."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+try:
+    import dask
+    from dask.array import Array
+    from dask.delayed import delayed
+except ImportError as error:
+    raise ImportError("dask arrays need dask: pip install 'aftermax[dask]'") from error
+
+from aftermax._heads.reference_sums import ReferenceSums
+from aftermax._utils.labels import checked_labels, encode_labels, label_codes
+from aftermax._utils.large import in_float64, predicted_columns
+from aftermax._utils.misaligned_columns import warn_if_misaligned
+from aftermax._utils.one_logit import SIGMOID_OUTPUTS, look_like_sigmoid_outputs, two_columns
+from aftermax._utils.threads import one_thread
+from aftermax._utils.unpredicted_classes import warn_if_unpredicted
+from aftermax._utils.validation import PROBABILITIES_WARNING, compute_ready, look_like_probabilities
+
+AT_ONCE = 8  # sums that are added in one task
+MOST_COUNTED = 1_000_000  # samples, in counts that only warnings come from
+
+
+class LabelledChunks:
+    """Logits and labels of dask arrays, chunk by chunk, with labels as column numbers.
+
+    The logits are read from where they are in each pass. Labels are read once: as column numbers, of one byte each with
+    up to 256 classes, they stay in the memory of the workers.
+    """
+
+    def __init__(
+        self, logits: Array, labels: Array, classes: ArrayLike | None = None, features: Array | None = None
+    ) -> None:
+        logits, labels, features = _aligned(logits, labels, features)
+        self.one_logit = logits.ndim == 1 or logits.shape[1] == 1
+        self.n_samples = int(logits.shape[0])
+        self.features_width = None if features is None else int(features.shape[1])
+        ends = np.cumsum([0, *logits.chunks[0]]).tolist()
+        self._logits, given = _blocks(logits), _blocks(labels)
+        self._features = None if features is None else _blocks(features)
+        looks = zip(self._logits, given, ends[:-1], strict=True)
+        look: _Look = _added([delayed(_Look.of, pure=False)(*one) for one in looks])
+        self.reference = look.scores.reference()
+        self.classes = look.classes(classes, self.one_logit)
+        dtype = np.min_scalar_type(len(self.classes) - 1)
+        names = delayed(self.classes, traverse=False)
+        self._codes = dask.persist(*(delayed(_codes, pure=False)(one, names, dtype) for one in given))
+
+    def summed(self, function: Callable[..., Any], *, features: bool = False) -> Any:
+        """The sum over all chunks of a statistic of logits (float64) and column numbers and, if asked for, features.
+
+        The function, with all that is bound to it, is sent to each worker once.
+        """
+        shared = delayed(function, traverse=False)
+        columns = [self._logits, self._codes]
+        if features and self._features is not None:
+            columns.append(self._features)
+        return _added([delayed(_of_chunk, pure=False)(shared, *chunk) for chunk in zip(*columns, strict=True)])
+
+
+# ---- the arrays ------------------------------------------------------------------------------------------------------
+
+
+def _aligned(logits: Any, labels: Any, features: Any) -> tuple[Array, Array, Array | None]:
+    """The arrays with the same chunks of samples, and with one chunk of columns."""
+    for name, value in {"logits": logits, "labels": labels, "features": features}.items():
+        if value is not None or name != "features":
+            _check_array(name, value)
+    known = [_known(value) for value in (logits, labels, features) if value is not None]
+    lengths = {name: len(value) for name, value in zip(("logits", "labels", "features"), known, strict=False)}
+    if len(set(lengths.values())) > 1:
+        counted = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
+        raise ValueError(f"The arrays have different numbers of samples ({counted}): pass those of the same samples.")
+    rows = _rows(known[0])
+    first, second, *others = (_in_rows(value, rows) for value in known)
+    return first, second, others[0] if others else None
+
+
+def _check_array(name: str, value: Any) -> None:
+    if not isinstance(value, Array):
+        a_frame = hasattr(value, "to_dask_array")
+        advice = "pass frame.to_dask_array(lengths=True)" if a_frame else "pass a dask array"
+        raise TypeError(f"{name} are of type {type(value).__name__}: {advice}, or use what aftermax has in memory.")
+    if name == "logits" and value.ndim not in (1, 2):
+        raise ValueError(f"logits have shape {value.shape}: pass an array of shape (n_samples, n_classes).")
+
+
+def reference_sums(logits: Array) -> ReferenceSums:
+    """What is known of the scores of a dask array, without labels."""
+    _check_array("logits", logits)
+    known = _known(logits)
+    blocks = _in_rows(known, _rows(known))
+    ends = np.cumsum([0, *blocks.chunks[0]]).tolist()
+    parts = zip(_blocks(blocks), ends[:-1], strict=True)
+    sums: ReferenceSums = _added([delayed(_scores, pure=False)(*one) for one in parts])
+    return sums
+
+
+def _scores(logits: Any, first: int) -> ReferenceSums:
+    with one_thread():
+        return ReferenceSums.of(compute_ready(_columns(logits), first))
+
+
+def _known(array: Array) -> Array:
+    """The array with known lengths of its chunks."""
+    if any(math.isnan(length) for length in array.chunks[0]):
+        array = array.copy()
+        array.compute_chunk_sizes()
+    return array
+
+
+def _rows(array: Array) -> tuple[int, ...]:
+    """How many samples each chunk has, without empty ones."""
+    rows = tuple(length for length in array.chunks[0] if length)
+    if not rows:
+        raise ValueError("logits have no samples: pass at least one.")
+    return rows
+
+
+def _in_rows(array: Array, rows: tuple[int, ...]) -> Array:
+    """The array with chunks of so many samples, and of all columns."""
+    return array.rechunk({0: rows} | dict.fromkeys(range(1, array.ndim), -1))
+
+
+def _blocks(array: Array) -> list[Any]:
+    """Each chunk of samples, delayed."""
+    return array.to_delayed().ravel().tolist()
+
+
+def _columns(block: NDArray[Any]) -> NDArray[Any]:
+    """Logits with a column for each class."""
+    return two_columns(np.asarray(block).reshape(len(block), -1))
+
+
+# ---- tasks -----------------------------------------------------------------------------------------------------------
+
+
+def _of_chunk(function: Callable[..., Any], logits: Any, codes: Any, *features: Any) -> Any:
+    with one_thread():
+        return function(in_float64(_columns(logits)), codes.astype(np.int64), *map(np.asarray, features))
+
+
+def _codes(labels: Any, names: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    return label_codes(labels, len(labels), names).astype(dtype)
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    return reduce(add, parts)
+
+
+def _added(parts: list[Any]) -> Any:
+    """The sum of delayed statistics, a few at a time: always the same ones, so that rounding is the same."""
+    while len(parts) > 1:
+        parts = [delayed(_sum, pure=False)(parts[i : i + AT_ONCE]) for i in range(0, len(parts), AT_ONCE)]
+    return parts[0].compute()
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What is seen in the first pass: labels, how often softmax predicts what for each, and the scores."""
+
+    labels: NDArray[Any]
+    predicted: NDArray[np.int64]  # label x column
+    scores: ReferenceSums
+    probabilities: bool
+    sigmoids: bool
+
+    @classmethod
+    def of(cls, logits: Any, labels: Any, first: int) -> _Look:
+        with one_thread():
+            values = compute_ready(_columns(logits), first)
+            try:
+                seen, inverse = np.unique(checked_labels(labels, len(values)), return_inverse=True)
+            except ValueError as error:
+                raise ValueError(f"In the chunk of labels from sample {first:,} on: {error}") from error
+            n_classes = values.shape[1]
+            cells = np.bincount(inverse * n_classes + predicted_columns(values), minlength=len(seen) * n_classes)
+            both = look_like_probabilities(values), look_like_sigmoid_outputs(values)
+            return cls(seen, cells.reshape(len(seen), n_classes), ReferenceSums.of(values), *both)
+
+    def __add__(self, other: _Look) -> _Look:
+        if (self.labels.dtype.kind in "US") != (other.labels.dtype.kind in "US"):
+            raise ValueError("labels are text in some chunks and numbers in others: make them all of one kind.")
+        labels = np.union1d(self.labels, other.labels)
+        predicted = np.zeros((len(labels), self.predicted.shape[1]), dtype=np.int64)
+        for part in (self, other):
+            predicted[np.searchsorted(labels, part.labels)] += part.predicted
+        both = self.probabilities and other.probabilities, self.sigmoids and other.sigmoids
+        return _Look(labels, predicted, self.scores + other.scores, *both)
+
+    def classes(self, given: ArrayLike | None, one_logit: bool) -> NDArray[Any]:
+        """The class of each column; warns of what the estimators warn of."""
+        if self.sigmoids:
+            raise ValueError(SIGMOID_OUTPUTS)
+        if self.probabilities:
+            warnings.warn(PROBABILITIES_WARNING, UserWarning, stacklevel=4)
+        shape = (len(self.labels), self.predicted.shape[1])
+        names, rows = encode_labels(self.labels, shape, given, one_logit=one_logit)
+        counts = self.predicted // max(1, -(-int(self.predicted.sum()) // MOST_COUNTED))
+        row, column = (np.repeat(one.ravel(), counts.ravel()) for one in np.indices(counts.shape))
+        if len(row) and not warn_if_misaligned(column, rows[row], names, stacklevel=5):
+            warn_if_unpredicted(column, rows[row], names, stacklevel=5)
+        return names
