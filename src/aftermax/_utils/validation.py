@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeGuard, cast
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from aftermax._utils.large import are_many, as_floats, chunks_of, in_float64, samples_per_chunk
 from aftermax._utils.one_logit import SIGMOID_OUTPUTS, is_one_logit, look_like_sigmoid_outputs, shape_of, two_columns
+from aftermax._utils.warned import warn
 
 PROBABILITY_TOLERANCE = 1e-3
 SAMPLES_CHECKED, VALUES_CHECKED = 1000, 2**22  # by which probabilities are told: at most
@@ -75,9 +75,9 @@ def as_logits(
     if look_like_sigmoid_outputs(checked):
         if strict and reset:
             raise ValueError(SIGMOID_OUTPUTS)
-        warnings.warn(SIGMOID_OUTPUTS, UserWarning, stacklevel=stacklevel)
+        warn(SIGMOID_OUTPUTS, stacklevel=stacklevel)
     elif look_like_probabilities(checked):
-        warnings.warn(PROBABILITIES_WARNING, UserWarning, stacklevel=stacklevel)
+        warn(PROBABILITIES_WARNING, stacklevel=stacklevel)
     return np.asarray(checked)
 
 
