@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -365,6 +366,23 @@ def test_warnings_are_in_the_result_once_each_even_if_python_ignores_them():
     assert str(result).splitlines()[2:4] == [f"Warning: {about_probabilities}", f"Warning: {about_few}"]
     (about_columns,) = audit(np.roll(make_samples(home=6.0)[0], 1, axis=1), make_samples()[1], small_search()).warnings
     assert about_columns.endswith("classes=[...] in Python, --classes on the command line.")
+
+
+def test_audits_in_threads_have_their_own_warnings_and_leave_pythons_alone():
+    """An attack found the class names of one audit in the warnings of another, and no warning was shown ever after."""
+    logits, labels = make_samples(n_samples=200)
+    few = (labels > 0) | (np.cumsum(labels == 0) <= 5)
+
+    def audited(prefix):
+        names = np.array([f"{prefix}{name}" for name in NAMES])
+        return [audit(logits[few], names[labels[few]], small_search(), classes=names).warnings for _ in range(5)]
+
+    filters, show = list(warnings.filters), warnings.showwarning
+    with pytest.warns(UserWarning, match="Fewer than 10 labelled"), ThreadPoolExecutor(4) as pool:
+        found = dict(zip("abcd", pool.map(audited, "abcd"), strict=True))
+    for prefix, results in found.items():
+        assert all(len(one) == 1 and f"samples: '{prefix}{NAMES[0]}'." in one[0] for one in results), prefix
+    assert (warnings.filters, warnings.showwarning) == (filters, show)
 
 
 def test_what_another_head_warns_of_is_raised_but_not_passed_on():

@@ -3,6 +3,7 @@
 import io
 import json
 import struct
+import tracemalloc
 import warnings
 import zipfile
 
@@ -171,6 +172,44 @@ def test_a_file_may_not_promise_more_than_it_holds(content, tmp_path):
     assert "larger than" in refused(bytes(more), tmp_path)
 
 
+def test_members_that_overlap_are_refused_before_they_are_read(content, tmp_path):
+    """An attack found a file of 15 MB that took 1,000 MB: all of its members were the same bytes."""
+    more = repacked(content, {"more.npy": bytes(2**22)})
+    sizes = struct.Struct("<LL")
+    with zipfile.ZipFile(io.BytesIO(more)) as archive:
+        declared = json.loads(archive.read("head.json"))["arrays"]
+        header = {"dtype": "<f8", "shape": [1], "by_columns": False}
+        declared |= {f"copy_{letter}": header for letter in "abcdefgh"}
+        start = archive.getinfo("more.npy").header_offset
+    copies = {f"copy_{letter}.npy": b"" for letter in "abcdefgh"}
+    archived = bytearray(repacked(more, copies, {"arrays": declared | {"more": header}}))
+    for name in copies:
+        place = archived.rindex(b"PK\x01\x02", 0, archived.rindex(name.encode()))
+        archived[place + 20 : place + 28] = sizes.pack(2**22, 2**22)
+        archived[place + 42 : place + 46] = struct.pack("<L", start)
+    tracemalloc.start()
+    try:
+        assert "the files in it overlap" in refused(bytes(archived), tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 2 * len(archived)
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("value", ["[],", "{},", '"ab",'])
+def test_a_description_of_millions_of_values_is_refused_before_it_is_parsed(value, content, tmp_path):
+    """Each list takes twenty times its size in memory."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        text = archive.read("head.json").decode()
+    many = text.replace('"parameters": {', f'"parameters": {{"grid": [{value * 600_000}0],', 1).encode()
+    file = repacked(content, {"head.json": many}, drop=["head.json"])
+    tracemalloc.start()
+    try:
+        assert "head.json has too many values" in refused(file, tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(file)
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("name", ["/etc/passwd", "../out.npy", "a/b.npy", "Ünknown.npy", "run.py", "more.npy"])
 def test_strange_members_are_refused(name, content, tmp_path):
     assert "the files in it are not those that head.json names" in refused(repacked(content, {name: b"data"}), tmp_path)
@@ -252,6 +291,63 @@ def test_arrays_of_an_adapted_head_that_do_not_fit_are_refused(name, array, what
 
 
 @pytest.mark.parametrize(
+    ("grid", "what"),
+    [
+        ("x", "the parameter grid is not a list"),
+        ([1], "a part of the parameter grid is missing"),
+        ({"tail": [1]}, "a hyperparameter in grid is 'tail', which is not known"),
+        ({"certainty": 0.5}, "certainty in grid is not a list"),
+        ({"certainty": [[0.5]]}, "certainty in grid is [0.5]: a single value is needed"),
+    ],
+)
+def test_grids_that_are_none_are_refused(grid, what, tmp_path):
+    content = (HEADS / "v3-strings.npz").read_bytes()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parameters = json.loads(archive.read("head.json"))["parameters"]
+    assert what in refused(repacked(content, described={"parameters": parameters | {"grid": grid}}), tmp_path)
+
+
+def test_values_that_are_long_are_not_repeated_in_messages(content, tmp_path):
+    message = refused(repacked(content, described={"one_logit": "a" * 2**20}), tmp_path)
+    assert "one_logit is 'aaa" in message
+    assert len(message) < 400
+
+
+@pytest.mark.parametrize("name", ["logits_linear", "logits_means", "logits_exponents", "biases"])
+def test_numbers_that_overflow_are_refused(name, contents, tmp_path):
+    with np.load(io.BytesIO(contents[1])) as arrays:
+        array = np.full_like(arrays[name], 1e200)
+    assert f"the array {name} holds values that are too large" in refused(
+        with_array(contents[1], name, array), tmp_path
+    )
+
+
+def test_factors_without_dimensions_are_refused(contents, tmp_path):
+    content = contents[1]
+    with np.load(io.BytesIO(content)) as arrays:
+        empty = {
+            "logits_components": arrays["logits_components"][:, :0],
+            "logits_exponents": arrays["logits_exponents"][:2],
+            "logits_linear": arrays["logits_linear"][:0],
+            "logits_factors": arrays["logits_factors"][:, :0, :0],
+            "logits_means": arrays["logits_means"][:, :0],
+        }
+    for name, array in empty.items():
+        content = with_array(content, name, np.ascontiguousarray(array))
+    assert "the array logits_components has no columns" in refused(content, tmp_path)
+
+
+def test_a_temperature_of_almost_nothing_gives_finite_probabilities(contents, tmp_path):
+    path = tmp_path / "head"
+    with zipfile.ZipFile(io.BytesIO(contents[2])) as archive:
+        described = json.loads(archive.read("head.json"))
+    described["head"]["temperature"] = 5e-324
+    path.write_bytes(repacked(contents[2], described=described))
+    found = load(path).predict_proba(np.array([[1.0, 2.0, 0.0], [3.0, 3.0, 1e99]]))
+    np.testing.assert_array_equal(found, [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
     ("change", "what"),
     [
         ({"shares": [0.5, 0.5]}, "shares is not a list of 3"),
@@ -280,6 +376,11 @@ def test_notes_about_class_proportions_that_do_not_fit_are_refused(change, what,
         ),
         (0, ("head", "hyperparameters", "distance_power"), 10**400, "distance_power is inf, which is out of range"),
         (2, ("head", "temperature"), 0, "temperature is 0.0, which is out of range"),
+        (1, ("head", "slope"), 1e308, "slope is 1e+308, which is out of range"),
+        (1, ("head", "terms", 0, "gaussian_weight"), 1e308, "gaussian_weight is 1e+308, which is out of range"),
+        (0, ("parameters", "certainty"), [[0.5]], "the parameter certainty is [[0.5]]: a single value is needed"),
+        (1, ("parameters", "class_weight"), [[0, [1.0]]], "class_weight is [1.0]: a single value is needed"),
+        (1, ("parameters", "class_weight"), 7, "the parameter class_weight is 7, which is not possible"),
         (0, ("one_logit",), True, "one_logit is true, but there are 3 classes"),
         (0, ("one_logit",), 1, "one_logit is 1: true or false is needed"),
         (1, ("features_width",), None, "the source of terms is 'features', which is not known"),

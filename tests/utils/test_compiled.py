@@ -88,3 +88,42 @@ def without_a_folder(cache=False, **options):
     if cache:
         raise RuntimeError("cannot cache function: no locator available")
     return njit(**options)
+
+
+# ---- a cache that is damaged or full ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """A folder for compiled code."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(module._Cache, "told", False)
+    return tmp_path
+
+
+def one_more(x):
+    return x + 1
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", [b"", b"\x80\x04damaged", bytes(100)])
+def test_a_damaged_cache_is_compiled_anew(cache, suffix, damage):
+    assert compiled(one_more)(1) == 2
+    (damaged,) = cache.rglob(f"*{suffix}")
+    damaged.write_bytes(damage)
+    assert compiled(one_more)(1) == 2
+    again = compiled(one_more)
+    assert again(1) == 2
+    assert sum(again.stats.cache_hits.values()) == 1  # it was mended, too
+
+
+def test_a_full_disk_is_told_once_with_the_folder_and_stops_nothing(cache, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
+    loop = compiled(one_more)
+    with pytest.warns(UserWarning, match=r"cannot be kept in .*No space left on device.* NUMBA_CACHE_DIR") as caught:
+        assert loop(1) == 2
+    assert str(cache) in str(caught[0].message)
+    assert compiled(lambda x: x + 2)(1) == 3  # and nothing is said

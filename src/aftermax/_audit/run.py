@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
 from inspect import signature
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
@@ -33,6 +30,7 @@ from aftermax._utils.splits import check_cv_parameter
 from aftermax._utils.text import listed
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import as_features, as_logits, as_weights, compute_ready, kept_if_many
+from aftermax._utils.warned import kept_warnings, warn, warn_once_each
 from aftermax._wrapped.decision import decided_probability
 from aftermax.auto.head import AutoHead
 from aftermax.decide.decider import Decider
@@ -127,10 +125,9 @@ def audit(
     >>> predictions = result.head.predict(scores.test_logits)
     """
     arguments = _Arguments(features, sample_weight, groups, classes, class_weight, class_prior, cv, random_state)
-    with warnings.catch_warnings(record=True) as caught:
-        result = _audit(logits, labels, head, arguments, caught)
-    for warning in {str(one.message): one for one in caught}.values():  # each once, and at the user's own line
-        warnings.warn(warning.message, warning.category, stacklevel=2)
+    with kept_warnings() as messages:
+        result = _audit(logits, labels, head, arguments, messages)
+    warn_once_each(messages, stacklevel=2)  # at the user's own line
     return result
 
 
@@ -139,37 +136,33 @@ def _audit(
     labels: ArrayLike,
     head: Any,
     given: _Arguments,
-    caught: list[warnings.WarningMessage],
+    messages: list[str],
 ) -> Audit:
     check_cv_parameter(given.cv)
     head = AutoHead(random_state=given.random_state) if head is None else _checked_head(head, given.features)
     if isinstance(head, Decider) and head.head is None:
         head = clone(head).set_params(head=AutoHead(random_state=head.random_state, n_jobs=head.n_jobs))
     head = _with_class_parameters(head, given)
-    with _never_ignored():
-        _warn_if_fitted(head)
-        passed = as_logits(logits)
-        checked = kept_if_many(passed) if isinstance(head, HeadEstimator) else compute_ready(passed)
-        classes = _agreed_classes(given.classes, head)
-        headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
-        names, codes = encode_labels(labels, checked.shape, classes, headings, one_logit=one_logit)
-        by_softmax = predicted_columns(checked)
-        misaligned = warn_if_misaligned(by_softmax, codes, names)
-        if not misaligned:
-            warn_if_unpredicted(by_softmax, codes, names)
-    samples, weights = _samples(logits, checked, codes, names, given, head)
-    before_fit = len(caught)
-    ours = isinstance(head, CROSS_FITTED)
-    with _never_ignored() if ours else nullcontext():
-        found = out_of_fold(head, samples, 5 if given.cv is None else given.cv, generator(given.random_state))
-    during_fit = slice(before_fit, len(caught))
+    _warn_if_fitted(head)
+    passed = as_logits(logits)
+    checked = kept_if_many(passed) if isinstance(head, HeadEstimator) else compute_ready(passed)
+    classes = _agreed_classes(given.classes, head)
+    headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
+    names, codes = encode_labels(labels, checked.shape, classes, headings, one_logit=one_logit)
+    by_softmax = predicted_columns(checked)
+    misaligned = warn_if_misaligned(by_softmax, codes, names)
     if not misaligned:
-        with _never_ignored():
-            warn_if_by_chance(by_softmax, found.codes, codes, len(names))
-    warned = caught.copy()
-    if not ours:
-        del warned[during_fit]  # the warnings of other heads may hold anything, such as paths
-    return _result(found, samples, weights, _messages(warned))
+        warn_if_unpredicted(by_softmax, codes, names)
+    samples, weights = _samples(logits, checked, codes, names, given, head)
+    before_fit = len(messages)
+    found = out_of_fold(head, samples, 5 if given.cv is None else given.cv, generator(given.random_state))
+    during_fit = slice(before_fit, len(messages))
+    if not misaligned:
+        warn_if_by_chance(by_softmax, found.codes, codes, len(names))
+    told = messages.copy()
+    if not isinstance(head, CROSS_FITTED):
+        del told[during_fit]  # which are about the samples of a fold
+    return _result(found, samples, weights, tuple(dict.fromkeys(told)))
 
 
 def _samples(
@@ -192,29 +185,16 @@ def _samples(
     groups = as_groups(given.groups, n_samples)
     if groups is not None:
         metadata["groups"] = groups
-    with warnings.catch_warnings():
-        if isinstance(head, CROSS_FITTED):
-            warnings.simplefilter("ignore")
+    with kept_warnings() as messages:
         together = joined_groups(groups, checked, codes, features)
+    if not isinstance(head, CROSS_FITTED):  # which warn of the same
+        warn_once_each(messages)
     weighted = _inner(head)
     weights = weights * weights_by_prior(getattr(weighted, "class_prior", given.class_prior), codes, names, weights)
     weights = weights * weights_by_class(getattr(weighted, "class_weight", given.class_weight), codes, names, weights)
     as_given = one_column(checked) if is_one_logit(logits) else checked
     table = logits if hasattr(logits, "columns") else as_given
     return Samples(table, checked, codes, names, metadata, together), weights
-
-
-@contextmanager
-def _never_ignored() -> Iterator[None]:
-    """Catch warnings even if the user's filters ignore them: those who read the result have set no filters."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        yield
-
-
-def _messages(caught: Iterable[warnings.WarningMessage]) -> tuple[str, ...]:
-    """The messages of aftermax's warnings, each once. Warnings of scikit-learn are of subclasses of UserWarning."""
-    return tuple(dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning))
 
 
 # ---- the head --------------------------------------------------------------------------------------------------------
@@ -249,10 +229,9 @@ def _inner(head: Any) -> Any:
 
 def _warn_if_fitted(head: Any) -> None:
     if hasattr(head, "fitted_head_"):
-        warnings.warn(
+        warn(
             f"The {type(head).__name__} is fitted already, and audit fits a copy of it on these samples: the result "
             "is about that copy. To see how the fitted head does on these samples, use aftermax.check.",
-            UserWarning,
             stacklevel=2,
         )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aftermax._audit.counts import most_changed
 from aftermax._audit.verdict import abstention, better_and_worse, class_mix, samples_to_be_sure
-from aftermax._utils.text import aligned, p_value, percent, signed
+from aftermax._utils.text import aligned, p_value, percent, signed, visible
 
 if TYPE_CHECKING:
     from aftermax._audit.result import Audit
@@ -16,7 +16,7 @@ def as_text(audit: Audit) -> str:
     """Return all that is printed of an audit."""
     warned = [f"Warning: {message}" for message in audit.warnings]
     sentences = [*warned, abstention(audit), better_and_worse(audit), class_mix(audit)]
-    remarks = "\n".join(text for text in sentences if text)
+    remarks = "\n".join(visible(text) for text in sentences if text)
     parts = [audit.verdict, remarks, _summary(audit), _class_table(audit)]
     if audit.pairs or audit.tangled:
         parts.append(_pair_table(audit))

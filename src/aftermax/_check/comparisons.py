@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from aftermax._utils.large import predicted_columns
 from aftermax._utils.paired_tests import ALPHA, wins_and_losses
 from aftermax._utils.random import generator
 from aftermax._utils.splits import random_splits
+from aftermax._utils.warned import kept_warnings
 from aftermax._wrapped.adapted import AdaptedHead
 
 Codes = NDArray[np.int64]
@@ -125,8 +125,7 @@ def refit(
     taken = signature(unfitted.fit).parameters
     known = {name: value for name, value in given.items() if name in taken and value is not None}
     labels, everywhere = head.classes_[samples.codes], np.ones(len(samples.codes), dtype=bool)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # about a head that nobody asked for
+    with kept_warnings():  # about a head that nobody asked for
         fitted = clone(unfitted).fit(samples.logits, labels, **known)
         if not hasattr(fitted, "held_out_"):
             return Refit(fitted, _cross_fitted(unfitted, samples, known, random_state), everywhere)

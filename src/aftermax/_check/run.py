@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from aftermax._utils.labels import label_codes
 from aftermax._utils.large import predicted_columns
 from aftermax._utils.misaligned_columns import warn_if_misaligned
 from aftermax._utils.validation import as_features, as_logits, as_weights, kept_if_many
+from aftermax._utils.warned import kept_warnings, warn_once_each
 from aftermax._wrapped.decision import DecisionHead
 
 WEIGHTS_HINT = (
@@ -86,11 +86,9 @@ def check(
     >>> aftermax.check(head, scores.test_logits * 0.5).drift.drifted  # no labels, and logits of half the size
     True
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        result = _check(head, logits, labels, features, sample_weight, groups, random_state, caught)
-    for warning in {str(one.message): one for one in caught}.values():  # each once, and at the user's own line
-        warnings.warn(warning.message, warning.category, stacklevel=2)
+    with kept_warnings() as messages:
+        result = _check(head, logits, labels, features, sample_weight, groups, random_state, messages)
+    warn_once_each(messages, stacklevel=2)  # at the user's own line
     return result
 
 
@@ -102,7 +100,7 @@ def _check(
     sample_weight: ArrayLike | None,
     groups: ArrayLike | None,
     random_state: int | np.random.RandomState | None,
-    caught: list[warnings.WarningMessage],
+    messages: list[str],
 ) -> Check:
     _refuse_other_heads(head)
     if labels is not None and isinstance(head.fitted_head_, DecisionHead) and head.fitted_head_.costs is not None:
@@ -126,7 +124,7 @@ def _check(
         promised_interval=getattr(head, "gain_interval_", None),
         drift=drift,
         fitted_on_share=share,
-        warnings=tuple(dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning)),
+        warnings=tuple(dict.fromkeys(messages)),
         **found,
     )
 

@@ -12,8 +12,12 @@ from importlib.util import find_spec
 from types import FrameType
 from typing import NoReturn, TextIO
 
+from aftermax._cli.streams import prepare_streams
+from aftermax._utils.text import shortened, visible
+
 INTERRUPTED = 130
 CLEANUP_SECONDS = 2.0  # after Ctrl-C
+MAX_LETTERS = 2000  # of a message
 INTERRUPTED_MESSAGE = "interrupted; no unfinished file is left behind."
 
 
@@ -35,6 +39,7 @@ def script() -> None:
 
 def main() -> NoReturn:
     """Run the command. An error is one line and exit code 2, or a traceback if ``AFTERMAX_DEBUG`` is set."""
+    prepare_streams()
     warnings.showwarning = _show_warning
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
@@ -109,4 +114,6 @@ def _show_warning(
 
 def _print_line(text: str) -> None:
     """Print one line on standard error."""
-    print(f"aftermax: {' '.join(text.split())}", file=sys.stderr)
+    line = visible(" ".join(shortened(text, MAX_LETTERS).split()))
+    with suppress(OSError):  # standard error is full or gone, and there is nowhere else to say it
+        print(f"aftermax: {line}", file=sys.stderr)

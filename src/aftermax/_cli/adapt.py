@@ -11,7 +11,7 @@ import typer
 from aftermax._cli.head_files import options_for_head, read_head
 from aftermax._cli.option_groups import with_option_groups
 from aftermax._cli.options import FileOptions, Groups, HeadFile, Json, Scores
-from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
+from aftermax._cli.output import announce_compilation, check_output, print_json, print_message, print_result
 
 
 @with_option_groups
@@ -64,5 +64,5 @@ def adapt(
     if as_json:
         print_json({**fitted.adaptation_.to_dict(), "written": str(out)})
     else:
-        print(fitted.adaptation_)
+        print_result(fitted.adaptation_)
         print_message(f"Written to {out}")

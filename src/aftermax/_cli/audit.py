@@ -18,7 +18,7 @@ from aftermax._cli.options import (
     split_names,
     text_option,
 )
-from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
+from aftermax._cli.output import announce_compilation, check_output, print_json, print_message, print_result
 
 if TYPE_CHECKING:
     from typing import Any
@@ -65,7 +65,7 @@ def audit(
     if as_json:
         print_json(result.to_dict())
     else:
-        print(result)
+        print_result(result)
 
 
 def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tuple[Audit, LabelledScores]:

@@ -19,7 +19,7 @@ from aftermax._cli.options import (
     file_option,
     text_option,
 )
-from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
+from aftermax._cli.output import announce_compilation, check_output, print_json, print_message, print_result
 
 
 @with_option_groups
@@ -74,4 +74,4 @@ def check(
     if as_json:
         print_json(result.to_dict())
     else:
-        print(result)
+        print_result(result)

@@ -9,16 +9,27 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aftermax._utils.files import checked_output_path
+from aftermax._utils.text import escaped_controls, visible_lines
 
 
 def print_json(content: dict[str, object]) -> None:
-    """Print plain data on standard output."""
-    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    """Print plain data on standard output, with \\u.... for what does not belong on a terminal or cannot be shown."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(content, indent=2, allow_nan=False)
+    print(escaped_controls(text))
+
+
+def print_result(result: object) -> None:
+    """Print text on standard output."""
+    print(visible_lines(str(result)))
 
 
 def print_message(text: str) -> None:
     """Print on standard error: standard output is for tables, predictions and JSON."""
-    print(text, file=sys.stderr)
+    print(visible_lines(text), file=sys.stderr)
 
 
 def announce_compilation() -> None:

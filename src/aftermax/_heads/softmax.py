@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aftermax._heads.chunks import fill_by_chunks
 from aftermax._heads.formula import ArrayOperations, Constants, Plan, log_softmax
 from aftermax._heads.protocol import Inputs, InputShape, State
-from aftermax._utils.softmax import settle_argmax, softmax
+from aftermax._utils.softmax import divided, settle_argmax, softmax
 from aftermax._utils.untrusted import Arrays, fields, number
 
 
@@ -38,7 +38,7 @@ class SoftmaxHead:
         """Softmax of the logits, divided by the temperature."""
 
         def probabilities(chunk: Inputs) -> NDArray[np.float64]:
-            out = softmax(chunk[0] / self.temperature)
+            out = softmax(divided(chunk[0], self.temperature))
             settle_argmax(out, chunk[0].argmax(axis=1))
             return out
 

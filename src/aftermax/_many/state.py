@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aftermax._heads.protocol import InputShape, State
 from aftermax._many.class_means import ClassMeans
 from aftermax._residual.head import ResidualHead
-from aftermax._utils.untrusted import Arrays, count, fields, number
+from aftermax._utils.untrusted import LARGEST, Arrays, count, fields, number
 
 OWN = {"means_count", "means_weight"}
 
@@ -48,4 +48,8 @@ def from_state(values: Mapping[str, Any], arrays: Arrays, shape: InputShape) -> 
         raise ValueError("the array means_begins does not divide means_classes")
     if len(classes) and not 0 <= classes.min() <= classes.max() < n_classes:
         raise ValueError(f"the array means_classes names classes that are not among the {n_classes}")
-    return ResidualHead.from_state(named, arrays, shape), means, number(own["means_weight"], "means_weight", 0.0)
+    return (
+        ResidualHead.from_state(named, arrays, shape),
+        means,
+        number(own["means_weight"], "means_weight", 0.0, LARGEST),
+    )

@@ -12,7 +12,7 @@ from aftermax._heads.protocol import InputShape, State
 from aftermax._residual.gaussian import GaussianCorrection
 from aftermax._residual.projection import Projection
 from aftermax._residual.terms import InputTerms
-from aftermax._utils.untrusted import Arrays, fields, number, one_of, some
+from aftermax._utils.untrusted import LARGEST, Arrays, fields, number, one_of, some
 
 SOURCES = ("logits", "features")
 
@@ -53,7 +53,7 @@ def from_state(
     n_classes, width = len(shape.classes), shape.features_width
     columns = {"logits": n_classes} if width is None else {"logits": n_classes, "features": width}
     terms = [_terms(one, arrays, n_classes, columns) for one in some(named["terms"], None, "the list of terms")]
-    return number(named["slope"], "slope"), arrays.take("biases", (n_classes,)), tuple(terms)
+    return number(named["slope"], "slope", -LARGEST, LARGEST), arrays.take("biases", (n_classes,)), tuple(terms)
 
 
 def _terms(described: object, arrays: Arrays, n_classes: int, columns: dict[str, int]) -> InputTerms:
@@ -61,6 +61,8 @@ def _terms(described: object, arrays: Arrays, n_classes: int, columns: dict[str,
     source = one_of(named["source"], columns, "the source of terms")
     components = arrays.take(f"{source}_components", (columns[source], None))
     dimensions = components.shape[1]
+    if dimensions == 0:
+        raise ValueError(f"the array {source}_components has no columns")
     exponents = arrays.take(f"{source}_exponents", (dimensions + 2, None))
     coefficients = arrays.take(f"{source}_coefficients", (None, exponents.shape[1], n_classes))
     gaussian = None
@@ -80,7 +82,7 @@ def _terms(described: object, arrays: Arrays, n_classes: int, columns: dict[str,
         arrays.take(f"{source}_used", (len(coefficients),), np.bool_),
         arrays.take(f"{source}_linear", (dimensions, n_classes)),
         gaussian,
-        number(named["gaussian_weight"], "gaussian_weight", 0.0),
+        number(named["gaussian_weight"], "gaussian_weight", 0.0, LARGEST),
     )
 
 

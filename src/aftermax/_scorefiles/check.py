@@ -13,6 +13,7 @@ from aftermax._scorefiles.labels import labels_to_text
 from aftermax._scorefiles.messages import join_names
 from aftermax._scorefiles.predict import open_for_head
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
+from aftermax._scorefiles.unpacked import all_rows
 
 
 class HeadScores(NamedTuple):
@@ -31,7 +32,7 @@ def read_for_check(head: Any, source: str, options: ReadOptions) -> HeadScores:
     If only some rows have labels, these are read, and a warning says how many are left out.
     """
     with open_for_head(head, source, options) as file:
-        batches = list(file.batches)
+        batches = all_rows(file)
         labels = _labels(batches)
         kept = _labelled(labels, file)
         classes = None if labels is None else _classes(head, labels, kept, file)

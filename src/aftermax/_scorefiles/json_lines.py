@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from aftermax._scorefiles.csv_parquet import GZIP_ERRORS
 from aftermax._scorefiles.messages import check_finite, damaged_file, join_names
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile, rows_per_batch
+from aftermax._utils.large import LARGEST_VALUE
 from aftermax._utils.softmax import MIN_PROBABILITY
 from aftermax.answers.kinds import LOGITS, PROBABILITIES
 from aftermax.answers.names import Columns
@@ -20,7 +21,7 @@ from aftermax.answers.reader import AnswerReader
 SCORES_KEY = "scores"
 LABEL_KEYS = ("label", "labels")
 FEATURES_KEY = "features"
-MAX_WEIGHT = 1e300
+MAX_WEIGHT = LARGEST_VALUE
 MAX_SHOWN = 80  # characters of a line in a message
 
 

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._utils.large import LARGEST_VALUE, are_usable
+from aftermax._utils.text import shortened
+
 MAX_NAMES_SHOWN = 12
+MAX_LETTERS = 200  # of a reason or a name
 NUMBERS_AS_WEIGHTS = "--weights needs numbers of at least 0, one for each row: correct the column, or name another one."
 
 
@@ -20,7 +24,7 @@ def row_number(row: int) -> str:
 
 def join_names(names: list[str]) -> str:
     """Names of columns or arrays, separated by commas; of many, the first dozen."""
-    shown = ", ".join(names[:MAX_NAMES_SHOWN])
+    shown = ", ".join(shortened(name, MAX_LETTERS) for name in names[:MAX_NAMES_SHOWN])
     return shown if len(names) <= MAX_NAMES_SHOWN else f"{shown}, ... {len(names)} in all"
 
 
@@ -38,7 +42,7 @@ def shell_argument(names: list[str]) -> str:
 
 def damaged_file(name: str, error: Exception) -> ValueError:
     """The error for a file whose content is not what its name says."""
-    reason = " ".join(str(error).split())
+    reason = shortened(" ".join(str(error).split()) or type(error).__name__, MAX_LETTERS)
     return ValueError(
         f"{name} is damaged, or its format is not the one of its file name ({reason}): write the file again."
     )
@@ -46,14 +50,13 @@ def damaged_file(name: str, error: Exception) -> ValueError:
 
 def check_finite(values: NDArray[Any], place: Callable[[int, int], str]) -> None:
     """Refuse values that are not finite; ``place`` gives the position of a row and column as text."""
-    finite = np.isfinite(values)
-    if finite.all():
+    if are_usable(values):
         return
-    row, column = np.argwhere(~finite)[0]
+    row, column = np.argwhere(~(np.abs(values) <= LARGEST_VALUE))[0]
     value = values[row, column]
     if np.isnan(value):
         raise ValueError(f"{place(row, column)} is empty or NaN: fill it in or remove the row.")
     raise ValueError(
-        f"{place(row, column)} is {value}: finite numbers are needed. For the logit of a class that is masked out, "
-        "write -1e4."
+        f"{place(row, column)} is {value}: finite numbers up to {LARGEST_VALUE:g} are needed. For the logit of a class "
+        "that is masked out, write -1e4."
     )

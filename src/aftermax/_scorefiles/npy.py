@@ -16,23 +16,30 @@ from numpy.typing import NDArray
 from aftermax._scorefiles.labels import decode_bytes
 from aftermax._scorefiles.messages import check_finite, damaged_file, join_names, row_number
 from aftermax._scorefiles.types import ONE_SCORE, ReadOptions, Rows, ScoreFile, rows_per_batch
+from aftermax._scorefiles.unpacked import check_expansion
 from aftermax._utils.files import existing_file
 from aftermax.data import DAMAGE
 
+PIECE = 2**26  # bytes
 ARRAYS = ("logits", "labels", "features")
 
 
 class ArrayStream:
-    """An array in numpy's format, read from a file some rows at a time. The file need not be seekable."""
+    """An array in numpy's format, read from a file some rows at a time. The file need not be seekable.
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
-        self.file, self.name = file, name
+    ``packed`` is its size in a compressed file.
+    """
+
+    def __init__(self, file: IO[bytes], name: str, packed: int | None = None) -> None:
+        self.file, self.name, self.packed = file, name, packed
         try:
             version = np.lib.format.read_magic(file)
             read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
             self.shape, fortran_order, self.dtype = read[version](file)
         except DAMAGE as error:
             raise damaged_file(name, error) from error
+        if any(size < 0 for size in self.shape) or self.dtype.itemsize == 0:
+            raise damaged_file(name, ValueError(f"its shape is {self.shape}, its type {self.dtype}"))
         if self.dtype.hasobject:
             raise ValueError(
                 f"{name} holds Python objects, which are not read, as loading them could run any code: save strings as "
@@ -53,19 +60,31 @@ class ArrayStream:
 
     def _read_whole(self) -> NDArray[Any]:
         """An array that is stored by columns (Fortran order) cannot be read by rows."""
+        if self.packed is not None:
+            check_expansion(math.prod(self.shape) * self.dtype.itemsize, self.packed, self.name)
         return self._values(math.prod(self.shape)).reshape(self.shape, order="F")
 
     def _values(self, count: int) -> NDArray[Any]:
         size = count * self.dtype.itemsize
         try:
-            content = self.file.read(size)
-        except (OSError, *DAMAGE) as error:
+            content = _read(self.file, size)
+        except DAMAGE as error:
             raise damaged_file(self.name, error) from error
         if len(content) < size:
             raise ValueError(
                 f"{self.name} is truncated: it should have {self.shape[0]:,} rows. Write or copy the file again."
             )
         return np.frombuffer(content, self.dtype, count)
+
+
+def _read(file: IO[bytes], size: int) -> bytes | bytearray:
+    """So many bytes, or as many as there are: piece by piece, as a header may promise more than memory can hold."""
+    if size <= PIECE:
+        return file.read(size)
+    content = bytearray()
+    while len(content) < size and (piece := file.read(min(PIECE, size - len(content)))):
+        content += piece
+    return content
 
 
 def open_npy(file: IO[bytes], name: str, options: ReadOptions) -> ScoreFile:
@@ -92,17 +111,20 @@ def open_npz(file: IO[bytes], name: str, options: ReadOptions) -> Iterator[Score
     with ExitStack() as stack:
         try:
             archive = stack.enter_context(zipfile.ZipFile(file))
-        except zipfile.BadZipFile as error:
+        except DAMAGE as error:
             raise damaged_file(name, error) from error
         arrays = [member.removesuffix(".npy") for member in archive.namelist()]
         prefix = _prefix(arrays, options.part, name)
         streams = {}
         for kind, array in _arrays_to_read(arrays, prefix, options, name).items():
             try:
-                member = stack.enter_context(archive.open(f"{array}.npy"))
+                packed = archive.getinfo(f"{array}.npy")
+                member = stack.enter_context(archive.open(packed))
             except DAMAGE as error:
                 raise damaged_file(name, error) from error
-            streams[kind] = ArrayStream(member, f"{name}, {array},")
+            if not options.columns:  # they are to be held in memory, all of them
+                check_expansion(packed.file_size, packed.compress_size, f"{name}, {array},")
+            streams[kind] = ArrayStream(member, f"{name}, {array},", packed.compress_size)
         yield _score_file(name, streams, f"It holds {join_names(arrays)}", options)
 
 
@@ -132,6 +154,8 @@ def _prefix(arrays: list[str], part: str | None, name: str) -> str:
         return ""
     if parts:
         raise ValueError(f"{name} has parts, {', '.join(parts)}: choose one, such as --part {parts[0]}.")
+    if "head.json" in arrays:
+        raise ValueError(f"{name} is a head file: name a file with scores, that is logits and their labels, instead.")
     raise ValueError(
         f"{name} has no array called logits, but {join_names(arrays) or 'nothing at all'}: save it with "
         "numpy.savez(path, logits=..., labels=...)."

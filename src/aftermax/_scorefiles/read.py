@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import math
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from aftermax._scorefiles.messages import check_finite, row_number, shell_argume
 from aftermax._scorefiles.npy import ArrayStream, open_npy, open_npz
 from aftermax._scorefiles.sources import JSON_LINES, Source, open_source, seekable, size_and_position
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
+from aftermax._scorefiles.unpacked import all_rows, unpacked
 from aftermax._utils.one_logit import log_odds
 from aftermax._utils.softmax import MIN_PROBABILITY
 from aftermax.answers.scores import TopKScores
@@ -63,9 +64,7 @@ def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores
     """
     options = options or ReadOptions()
     with open_scores(path, options) as file:
-        batches = list(file.batches)
-    if not batches:
-        raise ValueError(f"{file.name} has no rows: at least two are needed, of different classes.")
+        batches = all_rows(file)
     logits = batches[0].logits if len(batches) == 1 else np.concatenate([rows.logits for rows in batches])
     labels = _labels(batches, file)
     features = [rows.features for rows in batches if rows.features is not None]
@@ -138,7 +137,8 @@ def open_scores(path: str, options: ReadOptions) -> Iterator[ScoreFile]:
     with open_source(path) as source, _open_format(source, own) as file:
         batches = _with_separate_files(file, options)
         log = options.log and source.format not in JSON_LINES  # which are read as what they are
-        yield replace(file, batches=_logarithms(batches, file, options) if log else batches)
+        size = os.fstat(source.file.fileno()).st_size if source.file.seekable() else None
+        yield replace(file, batches=_logarithms(batches, file, options) if log else batches, bytes_on_disk=size)
 
 
 @contextmanager
@@ -161,8 +161,8 @@ def _open_format(source: Source, options: ReadOptions) -> Iterator[ScoreFile]:
             yield open_parquet(table, name, options)
     elif suffix.endswith(".gz"):
         opened = open_csv if suffix == ".csv.gz" else open_json_lines
-        with gzip.open(file) as text:
-            yield opened(cast(IO[bytes], text), name, options, *size_and_position(file))
+        with unpacked(file, name) as text:
+            yield opened(text, name, options, *size_and_position(file))
     elif suffix in JSON_LINES:
         yield open_json_lines(file, name, options, *size_and_position(file))
     else:

@@ -117,6 +117,8 @@ class ScoreFile:
         How much has been read, in the same unit.
     answers : AnswerFormat or None
         How answers became logits, if these are answers and all are read.
+    bytes_on_disk : int or None
+        The size of the file; None for a pipe.
     """
 
     name: str
@@ -128,3 +130,4 @@ class ScoreFile:
     size: int = 0
     position: Callable[[], int] = lambda: 0
     answers: AnswerFormat | None = None
+    bytes_on_disk: int | None = None

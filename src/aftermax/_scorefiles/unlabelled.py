@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from aftermax._scorefiles.groups_weights import join_groups
 from aftermax._scorefiles.predict import open_for_head
 from aftermax._scorefiles.types import ReadOptions
+from aftermax._scorefiles.unpacked import all_rows
 
 
 class UnlabelledScores(NamedTuple):
@@ -23,7 +24,7 @@ class UnlabelledScores(NamedTuple):
 def read_unlabelled(head: Any, source: str, options: ReadOptions) -> UnlabelledScores:
     """The scores of new samples. Labels are not looked at, if there are any."""
     with open_for_head(head, source, options) as file:
-        batches = list(file.batches)
+        batches = all_rows(file)
         groups = join_groups(batches, file, options)
     features = [rows.features for rows in batches if rows.features is not None]
     logits = np.concatenate([rows.logits for rows in batches])

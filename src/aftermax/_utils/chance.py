@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
+
+from aftermax._utils.warned import warn
 
 MIN_SAMPLES = 50  # with fewer, chance and skill cannot be distinguished
 Z_ONE_PERCENT = 2.326  # the standard normal distribution's quantile for a one-sided test at 1 %
@@ -29,9 +30,8 @@ def warn_if_by_chance(
     check = "check that labels and logits are in the same order, and that the columns are in the order of the classes."
     if head_is_better:
         check = "the head is better, but check that the columns are in the order of the classes."
-    warnings.warn(
+    warn(
         f"softmax is right on {right:,} of {n_samples:,} samples, no better than chance ({chance:,.0f}): {check}",
-        UserWarning,
         stacklevel=3,
     )
 

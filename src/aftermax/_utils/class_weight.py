@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aftermax._utils.large import LARGEST_VALUE
 from aftermax._utils.text import listed
 from aftermax._utils.validation import as_numbers, as_weights, check_number
 
@@ -50,7 +51,9 @@ def weights_by_class(
         unknown = [name for name in class_weight if name not in known]
         if unknown:
             raise ValueError(f"class_weight names {listed(unknown)}, not among the classes ({listed(names)}).")
-        by_class = np.array([check_number("class_weight", class_weight.get(name, 1.0), 0.0) for name in names])
+        by_class = np.array(
+            [check_number("class_weight", class_weight.get(name, 1.0), 0.0, LARGEST_VALUE) for name in names]
+        )
     elif class_weight is not None:
         raise ValueError(f'class_weight={class_weight!r} is not known: use "balanced", a dict or None.')
     return np.asarray(by_class[codes])

@@ -2,12 +2,15 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 LOOPS: list[Any] = []  # all that are imported so far
 
@@ -21,10 +24,43 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
     options |= {"nogil": True, "error_model": "numpy"}
     try:
         loop = njit(cache=True, **options)(function)
+        loop._cache = _Cache(function)  # noqa: SLF001  # numba has no other way to name a cache
     except RuntimeError:  # numba has no folder that it can write to
         loop = njit(**options)(function)
     LOOPS.append(loop)
     return loop
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """numba's cache, which is only there to save time: what cannot be read or written is compiled anew.
+
+    Otherwise one damaged file, as after a disk was full, would stop every run.
+    """
+
+    told = False
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The compiled code; None if there is none that can be read."""
+        try:
+            return super().load_overload(signature, target)
+        except Exception:  # whatever unpickling a damaged file raises
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, signature: Any, compiled_code: Any) -> None:
+        """Keep the compiled code, if that is possible."""
+        try:
+            super().save_overload(signature, compiled_code)
+        except Exception as error:
+            if not _Cache.told:
+                _Cache.told = True
+                warnings.warn(
+                    f"Compiled code cannot be kept in {self.cache_path} ({error}), so that every process compiles it "
+                    "again: make room there, or set NUMBA_CACHE_DIR to another folder.",
+                    UserWarning,
+                    stacklevel=2,
+                )
 
 
 def is_cached(function: Any) -> bool:

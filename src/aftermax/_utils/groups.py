@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.folds import row_hashes
 from aftermax._utils.large import predicted_columns
+from aftermax._utils.warned import warn
 
 WARN_SHARE = 0.1  # of samples that are identical to another one
 COPIES_AGREE = 0.8  # share of the sets of identical samples with an error in which all labels agree, if they are copies
@@ -72,11 +72,10 @@ def joined_groups(
         return groups
     share = _share_in_sets(copies)
     if share >= WARN_SHARE and groups is None:
-        warnings.warn(
+        warn(
             f"{share:.0%} of the samples are identical to another one: they are held out together, and counted once "
             "each set. If they are copies, drop them; if they are several samples of one patient, site or video, pass "
             "groups (--groups on the command line).",
-            UserWarning,
             stacklevel=stacklevel,
         )
     return copies if groups is None else _components(groups, copies)

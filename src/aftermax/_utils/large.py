@@ -16,6 +16,7 @@ from aftermax._utils.threads import over_ranges
 
 # Logits are many if they have more columns than this, or are more than that (160 MB in float64).
 MANY_CLASSES, MANY_LOGITS = 256, 20_000_000
+LARGEST_VALUE = 1e100  # of logits, features and weights: sums of squares stay finite
 VALUES_PER_CHUNK = 2**17  # 1 MB in float64, which stays in a core's cache
 
 
@@ -30,6 +31,19 @@ def are_many(shape: tuple[int, ...]) -> bool:
     """
     n_samples, n_columns = shape
     return n_columns > MANY_CLASSES or n_samples * n_columns > MANY_LOGITS
+
+
+def are_usable(values: NDArray[Any]) -> bool:
+    """Whether all values are finite, and not so large that computing with them overflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aftermax._utils.large import are_usable
+    >>> [are_usable(np.array([0.0, value])) for value in (-5.0, 1e200, np.inf, np.nan)]
+    [True, False, False, False]
+    """
+    return values.size == 0 or (float(values.max()) <= LARGEST_VALUE and float(values.min()) >= -LARGEST_VALUE)
 
 
 def samples_per_chunk(n_columns: int, values: int | None = None) -> int:

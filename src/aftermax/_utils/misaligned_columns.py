@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from aftermax._utils.labels import NAME_COLUMNS
 from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.text import listed
+from aftermax._utils.warned import warn
 
 # Columns seem to be in the wrong order if the accuracy is at most ALIGNED_ACCURACY and another order would add one of
 # ACCURACY_GAINS, each with the least number of samples for each class, on average, that shows it.
@@ -52,11 +52,10 @@ def warn_if_misaligned(
         hint = f"it would be right on {if_reordered[some].sum() / sizes[some].sum():.0%} if their columns were swapped"
     else:
         return False
-    warnings.warn(
+    warn(
         f"The largest logit agrees with the label on only {right[some].sum() / sizes[some].sum():.0%} of {which}; "
         f"{hint}. Do the columns belong to the classes {listed(classes.tolist())}, in this order? If not, "
         f"{NAME_COLUMNS}.",
-        UserWarning,
         stacklevel=stacklevel,
     )
     return True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._utils.text import listed
+from aftermax._utils.warned import warn
 
 FEW_SAMPLES = 10  # with fewer than this, a class hardly contributes to the estimated gain
 
@@ -17,7 +17,7 @@ def warn_if_rare(codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: in
     """Warn if some classes have few labelled samples, or none. That most have few is no news, and no warning."""
     rare = classes[np.bincount(codes, minlength=len(classes)) < FEW_SAMPLES]
     if 0 < len(rare) <= len(classes) / 2:
-        warnings.warn(rare_classes_message(rare), UserWarning, stacklevel=stacklevel)
+        warn(rare_classes_message(rare), stacklevel=stacklevel)
 
 
 def rare_classes_message(rare: NDArray[Any]) -> str:

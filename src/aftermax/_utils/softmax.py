@@ -14,10 +14,25 @@ MIN_PROBABILITY = 1e-12  # probabilities are clipped here before their logarithm
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Softmax of each sample's logits."""
+    """Softmax of each sample's logits. NaN is refused: no probability is better than one that says nothing."""
     from scipy.special import softmax as scipy_softmax
 
-    return np.asarray(scipy_softmax(logits, axis=1))
+    found = np.asarray(scipy_softmax(logits, axis=1))
+    if np.isnan(found).any():
+        raise ValueError(
+            "The scores of these samples are too large to compute probabilities of. Are the logits or the features on "
+            "another scale than those that the head was fitted on? If not, fit it again."
+        )
+    return found
+
+
+def divided(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """Logits / temperature or, if that is infinite, the same less the largest of each sample: softmax is alike."""
+    with np.errstate(over="ignore"):
+        found = logits / temperature
+        if not np.isfinite(found).all():
+            found = (logits - logits.max(axis=1, keepdims=True)) / temperature
+    return np.asarray(found)
 
 
 def softmax_certainty(logits: NDArray[Any]) -> NDArray[np.float64]:

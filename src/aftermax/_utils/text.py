@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+# Control characters, line separators, marks that set the direction of text, and halves of characters.
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # as Python writes them
 
 
@@ -36,8 +38,44 @@ def signed(share: float) -> str:
 
 def listed(values: list[Any]) -> str:
     """List values in a message: at most the first five."""
-    shown = ", ".join(repr(value) for value in values[:5])
+    shown = ", ".join(shortened(repr(value), 200) for value in values[:5])
     return shown if len(values) <= 5 else f"{shown}, ... {len(values)} in all"
+
+
+def visible(text: str) -> str:
+    """The text of one line, with escapes for what would move the cursor of a terminal or turn text around.
+
+    Class names are read from files that anyone may have written.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import visible
+    >>> print(visible("cat\\x1b[2J"), visible("caf\u00e9"))
+    cat\\x1b[2J caf\u00e9
+    """
+    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def visible_lines(text: str) -> str:
+    """As :func:`visible`, for a text of several lines."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def escaped_controls(json_text: str) -> str:
+    """The same for JSON, whose escapes are others; it means the same as before."""
+    return "\n".join(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in json_text.split("\n"))
+
+
+def shortened(text: str, letters: int) -> str:
+    """The text, or its first letters and how many there are.
+
+    Examples
+    --------
+    >>> from aftermax._utils.text import shortened
+    >>> shortened("a long story", 6)
+    'a long... (12 characters)'
+    """
+    return text if len(text) <= letters else f"{text[:letters]}... ({len(text):,} characters)"
 
 
 def fewer(share: float) -> str:
@@ -135,7 +173,7 @@ def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 0)
       100  28.4 %
     2,000   7.8 %
     """
-    lines = [list(heads), *map(list, rows)]
+    lines = [[visible(cell) for cell in line] for line in (heads, *rows)]
     sizes = [max(map(width, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(_padded(line, sizes, texts)).rstrip() for line in lines)
 

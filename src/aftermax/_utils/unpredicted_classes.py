@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from aftermax._utils.labels import NAME_COLUMNS
 from aftermax._utils.text import listed
+from aftermax._utils.warned import warn
 
 # How many samples of a class are many: a weak model may well miss one of several classes with fewer, whereas a binary
 # model that misses one predicts the other for every sample. A class is rare, and not warned of, if it has less than
@@ -31,10 +31,9 @@ def warn_if_unpredicted(
     labelled, times_predicted = (np.bincount(values, minlength=n_classes) for values in (codes, predicted))
     never = classes[(labelled >= many) & (times_predicted == 0)]
     if len(never):
-        warnings.warn(
+        warn(
             f"Softmax never predicts {listed(never.tolist())}, although many samples have this label. Check that the "
             "column is not masked out, constant or on another scale than the others, and that a single logit has its "
             f"threshold at 0. If the column belongs to another class, {NAME_COLUMNS}.",
-            UserWarning,
             stacklevel=stacklevel,
         )

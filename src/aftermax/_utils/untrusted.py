@@ -13,6 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from aftermax._utils.text import shortened
+
+LARGEST = 1e150  # of any number that predicts; a head of the largest logits that are taken needs 1e100
+
+
+def shown(value: object) -> str:
+    """A value in a message: its beginning, if it is long."""
+    return shortened(repr(value), 80)
+
 
 def fields(value: object, names: Collection[str] | None, what: str) -> dict[str, Any]:
     """A dict with exactly these keys; with any keys, if None."""
@@ -20,7 +29,7 @@ def fields(value: object, names: Collection[str] | None, what: str) -> dict[str,
         raise ValueError(f"{what} is missing")
     if names is not None and set(value) != set(names):
         unexpected = sorted(set(value) ^ set(names))
-        raise ValueError(f"{what} has missing or unknown fields: {', '.join(map(repr, unexpected[:5]))}")
+        raise ValueError(f"{what} has missing or unknown fields: {', '.join(map(shown, unexpected[:5]))}")
     return value
 
 
@@ -42,28 +51,35 @@ def texts(value: object, length: int, what: str) -> NDArray[Any]:
 def one_of(value: object, known: Collection[Any], what: str) -> Any:
     """One of the known values."""
     if not isinstance(value, str | None) or value not in known:
-        raise ValueError(f"{what} is {value!r}, which is not known")
+        raise ValueError(f"{what} is {shown(value)}, which is not known")
+    return value
+
+
+def plain(value: object, what: str) -> Any:
+    """A single value: None, a string, a number, true or false."""
+    if not isinstance(value, str | int | float | None):
+        raise ValueError(f"{what} is {shown(value)}: a single value is needed")
     return value
 
 
 def label(value: object, what: str) -> str | int | float:
     """A value that can be a class: a string or a number."""
     if not isinstance(value, str | int | float):
-        raise ValueError(f"{what} names {value!r}, which is not a class")
+        raise ValueError(f"{what} names {shown(value)}, which is not a class")
     return value
 
 
 def flag(value: object, what: str) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise ValueError(f"{what} is {value!r}: true or false is needed")
+        raise ValueError(f"{what} is {shown(value)}: true or false is needed")
     return value
 
 
 def count(value: object, what: str, least: int = 0) -> int:
     """An integer of at least ``least`` that fits into 64 bits."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
-        raise ValueError(f"{what} is {value!r}: an integer of at least {least} is needed")
+        raise ValueError(f"{what} is {shown(value)}: an integer of at least {least} is needed")
     return value
 
 
@@ -79,7 +95,7 @@ def number(
 ) -> float:
     """A number in [low, high], as a float. It may be infinite or NaN only if ``infinite`` or ``unknown`` is set."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{what} is {value!r}: a number is needed")
+        raise ValueError(f"{what} is {shown(value)}: a number is needed")
     try:
         as_float = float(value)
     except OverflowError:
@@ -128,6 +144,8 @@ class Arrays:
         values = array if where is None else array[where]
         if np.isnan(values).any() or not (infinite or np.isfinite(values).all()):
             raise ValueError(f"the array {name} holds values that are not finite")
+        if array.dtype.kind == "f" and (np.abs(values[np.isfinite(values)]) > LARGEST).any():
+            raise ValueError(f"the array {name} holds values that are too large")
         if (low is not None and (values < low).any()) or (positive and (values <= 0).any()):
             raise ValueError(f"the array {name} holds values that are too low")
         return array
@@ -135,7 +153,7 @@ class Arrays:
     def all_taken(self) -> None:
         """Refuse the file if it holds arrays that were not taken."""
         if self._left:
-            raise ValueError(f"it holds arrays that do not belong to such a head: {', '.join(sorted(self._left))}")
+            raise ValueError(f"it holds arrays that do not belong to such a head: {', '.join(sorted(self._left)[:5])}")
 
     def _out(self, name: str) -> NDArray[Any]:
         if name not in self._left:

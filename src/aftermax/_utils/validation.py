@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeGuard, cast
@@ -14,8 +13,17 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from aftermax._utils.large import are_many, as_floats, chunks_of, in_float64, samples_per_chunk
+from aftermax._utils.large import (
+    LARGEST_VALUE,
+    are_many,
+    are_usable,
+    as_floats,
+    chunks_of,
+    in_float64,
+    samples_per_chunk,
+)
 from aftermax._utils.one_logit import SIGMOID_OUTPUTS, is_one_logit, look_like_sigmoid_outputs, shape_of, two_columns
+from aftermax._utils.warned import warn
 
 PROBABILITY_TOLERANCE = 1e-3
 SAMPLES_CHECKED, VALUES_CHECKED = 1000, 2**22  # by which probabilities are told: at most
@@ -75,9 +83,9 @@ def as_logits(
     if look_like_sigmoid_outputs(checked):
         if strict and reset:
             raise ValueError(SIGMOID_OUTPUTS)
-        warnings.warn(SIGMOID_OUTPUTS, UserWarning, stacklevel=stacklevel)
+        warn(SIGMOID_OUTPUTS, stacklevel=stacklevel)
     elif look_like_probabilities(checked):
-        warnings.warn(PROBABILITIES_WARNING, UserWarning, stacklevel=stacklevel)
+        warn(PROBABILITIES_WARNING, stacklevel=stacklevel)
     return np.asarray(checked)
 
 
@@ -150,15 +158,28 @@ def _check_finite(logits: NDArray[Any], first_row: int = 0) -> None:
 
 
 def _check_finite_chunk(logits: NDArray[Any], first_row: int) -> None:
-    finite = np.isfinite(logits)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0]
-        kind = "NaN" if np.isnan(logits[row, column]) else f"infinity ({logits[row, column]})"
+    if are_usable(logits):
+        return
+    row, column = _first_unusable(logits)
+    value = logits[row, column]
+    if np.isfinite(value):
         raise ValueError(
-            f"logits contain {kind} at row {first_row + row}, column {column}. Drop such samples or repair the model's "
-            "output: float16 overflows at 65504; mask out a class with -1e4 instead of -inf; clip probabilities before "
-            "you take their logarithm, numpy.log(numpy.clip(p, 1e-12, None))."
+            f"logits contain {value:g} at row {first_row + row}, column {column}, which is too large to compute with. "
+            "Drop such samples or repair the model's output; mask out a class with -1e4."
         )
+    kind = "NaN" if np.isnan(value) else f"infinity ({value})"
+    raise ValueError(
+        f"logits contain {kind} at row {first_row + row}, column {column}. Drop such samples or repair the model's "
+        "output: float16 overflows at 65504; mask out a class with -1e4 instead of -inf; clip probabilities before "
+        "you take their logarithm, numpy.log(numpy.clip(p, 1e-12, None))."
+    )
+
+
+def _first_unusable(values: NDArray[Any]) -> tuple[int, int]:
+    """The row and the column of the first value that is not finite or, if there is none, too large."""
+    finite = np.isfinite(values)
+    row, column = np.argwhere(np.abs(values) > LARGEST_VALUE if finite.all() else ~finite)[0]
+    return int(row), int(column)
 
 
 def as_features(features: ArrayLike, n_samples: int, width: int | None = None) -> NDArray[np.float64]:
@@ -209,9 +230,8 @@ def _one_array(features: ArrayLike, n_samples: int, name: str) -> NDArray[np.flo
         )
     if values.dtype.kind not in "biuf":
         raise ValueError(f"{name} are of type {values.dtype}: pass numbers.")
-    finite = np.isfinite(values)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0]
+    if not are_usable(values):
+        row, column = _first_unusable(values)
         raise ValueError(f"{name} contain {values[row, column]} at row {row}, column {column}: drop such samples.")
     return values.astype(np.float64)
 
@@ -228,6 +248,8 @@ def as_weights(weights: ArrayLike | None, n_samples: int) -> NDArray[np.float64]
     if not np.isfinite(values).all() or (values < 0).any():
         row = int(np.argmax(~np.isfinite(values) | (values < 0)))
         raise ValueError(f"sample_weight holds {values[row]} at row {row}: pass finite numbers of at least 0.")
+    if not are_usable(values):
+        raise ValueError(f"sample_weight holds {values.max():g}, which is too large: divide all weights by it.")
     if not values.any():
         raise ValueError("sample_weight is zero everywhere: at least two samples need a positive weight.")
     return values

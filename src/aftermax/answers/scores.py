@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._utils.warned import warn
 from aftermax.answers.kinds import LOG_PROBABILITIES, LOGITS
 
 OFTEN = 0.05  # the share of samples whose true class is not among the answers, from which it is warned of
@@ -84,9 +84,8 @@ def warn_if_untold(scores: TopKScores, codes: NDArray[np.int64], stacklevel: int
     share = scores.share_untold(codes)
     if share >= OFTEN:
         most = int(scores.told.sum(axis=1).max())
-        warnings.warn(
+        warn(
             f"The true class is not among the answers of {share:.0%} of the samples: a head can only guess there. The "
             f"service names up to {most} of {scores.shape[1]} classes; ask it for more of them, if it can.",
-            UserWarning,
             stacklevel=stacklevel,
         )

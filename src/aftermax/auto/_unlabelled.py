@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from aftermax._residual.unlabelled import missing_share
 from aftermax._utils.large import MANY_LOGITS, in_float64
 from aftermax._utils.softmax import softmax
 from aftermax._utils.text import listed, percent
+from aftermax._utils.warned import warn
 
 LOGITS_TO_LOOK_AT = 5_000_000  # where there are very many
 TIMES_AS_MUCH, MUCH_MORE = 2.0, 0.005  # and so much more, from which it is warned of
@@ -27,12 +27,11 @@ def warn_of_unlabelled(samples: Samples, classes: NDArray[Any], stacklevel: int 
     given, expected = _share_by_softmax(_some(samples), missing), missing_share(samples)
     if given < max(TIMES_AS_MUCH * expected, expected + MUCH_MORE):
         return
-    warnings.warn(
+    warn(
         f"No sample has the label {listed(classes[missing].tolist())}. Softmax gives such classes {percent(given)} of "
         f"the probability, but if they were missing by chance, they would have about {percent(expected)}: the head "
         "takes them for rare or absent. If they are not, label some of them, or pass keep_unlabelled=True "
         "(--keep-unlabelled on the command line).",
-        UserWarning,
         stacklevel=stacklevel,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, Literal
 
@@ -25,6 +24,7 @@ from aftermax._utils.rare_classes import warn_if_rare
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits
 from aftermax._utils.threads import one_blas_thread
 from aftermax._utils.validation import as_features, check_choice, check_number
+from aftermax._utils.warned import warn
 from aftermax.auto._labelled_summary import summary_of
 from aftermax.auto._selection import Selection, default_folds, default_repeats, select
 from aftermax.auto._unlabelled import warn_of_unlabelled
@@ -374,10 +374,9 @@ class AutoHead(HeadEstimator):
 
 def _warn_if_fewer(fitted_on: int, given: int) -> None:
     if fitted_on < given:
-        warnings.warn(
+        warn(
             f"AutoHead is fitted on {fitted_on:,} of the {given:,} samples, drawn at random: more would take long, and "
             "gain little. All of them are predicted in held_out_.",
-            UserWarning,
             stacklevel=3,
         )
 

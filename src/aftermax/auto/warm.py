@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from aftermax._utils.folds import row_hashes
 from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.progress import Progress
 from aftermax._utils.softmax import softmax_certainty
+from aftermax._utils.warned import kept_warnings
 from aftermax.auto._cross_fitting_many import cross_fit_many
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.classifier_cv import SPHClassifierCV
@@ -53,8 +53,7 @@ def compile_all(progress: bool | None = None) -> Path:
         lambda: SPHClassifierCV({"certainty": [0.9]}, n_jobs=1).fit(logits, codes),
         lambda: SPHClassifierCV({"certainty": [0.9]}, n_jobs=1, class_weight={0: 2.0}).fit(logits, codes),
     ]
-    with Progress("compiling", len(steps), progress) as bar, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what is said about so few samples
+    with Progress("compiling", len(steps), progress) as bar, kept_warnings():  # about so few samples
         for number, step in enumerate(steps):
             step()
             if number == 0 and compiled.cache_folder() is None:

@@ -7,6 +7,9 @@ that were held out. They are the ones of Figure 6, whose validation accuracy is 
 
 from __future__ import annotations
 
+import lzma
+import struct
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -18,8 +21,26 @@ from numpy.typing import NDArray
 SHIPPED = (100, 500, 5_000)
 FOLDER = Path(__file__).parent
 # What reading a file that is cut, changed or something else may raise; zipfile's NotImplementedError is for an unknown
-# compression method, which a single changed byte can give.
-DAMAGE = (EOFError, KeyError, NotImplementedError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
+# compression method, which a single changed byte can give, its RuntimeError for an encrypted archive. numpy parses the
+# header of an array as Python source, and compressed parts may be of any method.
+DAMAGE = (
+    EOFError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RecursionError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    lzma.LZMAError,
+    tokenize.TokenError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 class Scores(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aftermax._utils.large import LARGEST_VALUE, are_usable
 from aftermax._utils.text import listed
 from aftermax._utils.validation import as_numbers
 
@@ -38,8 +39,8 @@ def as_costs(costs: ArrayLike, classes: NDArray[Any]) -> NDArray[np.float64]:
             f"costs has shape {values.shape} but there are {n_classes} classes ({listed(classes.tolist())}): pass a "
             f"({n_classes}, {n_classes}) matrix, with a row for each true class and a column for each decision."
         )
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0]
+    if not are_usable(values):
+        row, column = np.argwhere(~(np.abs(values) <= LARGEST_VALUE))[0]
         raise ValueError(
             f"costs holds {values[row, column]} for the true class {classes[row]!s} and the decision "
             f"{classes[column]!s}: {ADVICE}; to rule out a decision, use a large cost."

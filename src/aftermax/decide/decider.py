@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
@@ -24,6 +23,7 @@ from aftermax._utils.large import predicted_columns
 from aftermax._utils.random import generator
 from aftermax._utils.splits import check_cv_parameter, given_splits, random_splits, splits_among
 from aftermax._utils.validation import as_features
+from aftermax._utils.warned import kept_warnings, warn_once_each
 from aftermax._wrapped.decision import DecisionHead, decided_probability
 from aftermax.auto.head import AutoHead
 from aftermax.decide.choice import PLAIN, PLUG_IN, Choice, choose_rule
@@ -188,10 +188,9 @@ class Decider(HeadEstimator):
             whole, and intervals and p-values count groups.
         """
         self.__dict__.pop("fitted_head_", None)  # not fitted until fit has succeeded
-        with warnings.catch_warnings(record=True) as caught:
+        with kept_warnings() as messages:
             self._fit(X, y, features, sample_weight, groups)
-        for warning in {str(one.message): one for one in caught}.values():  # each once: head and Decider warn alike
-            warnings.warn(warning.message, warning.category, stacklevel=2)
+        warn_once_each(messages, stacklevel=2)  # head and Decider warn alike
         return self
 
     def _fit(

@@ -7,7 +7,6 @@ import hashlib
 import html
 import json
 import os
-import warnings
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -25,6 +24,7 @@ from aftermax._utils.large import predicted_columns
 from aftermax._utils.one_logit import is_one_logit
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.validation import as_logits, kept_if_many
+from aftermax._utils.warned import kept_warnings
 from aftermax.report._chart_data import chart_data
 from aftermax.report._glossary import glossary
 from aftermax.report._methodology import gate_note, methodology, uncertainty_note
@@ -126,8 +126,7 @@ def _abstention_section(audit: Audit) -> list[str]:
 
 def _audited_samples(audit: Audit, logits: ArrayLike, labels: ArrayLike) -> ReportedSamples:
     """The samples, if they are those that were audited."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the audit has given its warnings
+    with kept_warnings():  # the audit has given them
         checked = kept_if_many(as_logits(logits))
     headings, one_logit = getattr(logits, "columns", None), is_one_logit(logits)
     _, codes = encode_labels(labels, checked.shape, list(audit.classes), headings, one_logit=one_logit)

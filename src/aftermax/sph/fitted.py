@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aftermax._heads.formula import ArrayOperations, Constants, Plan
 from aftermax._heads.protocol import Inputs, InputShape, State
-from aftermax._utils.softmax import settle_argmax, softmax
+from aftermax._utils.softmax import divided, settle_argmax, softmax
 from aftermax._utils.threads import over_ranges, samples_per_range
 from aftermax._utils.untrusted import Arrays, fields, number
 from aftermax._utils.validation import compute_ready
@@ -76,7 +76,7 @@ class FittedSPH:
     def _probabilities(
         self, logits: NDArray[np.float64], predictions: NDArray[np.int64], routes: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        probabilities = softmax(logits / self.softmax_temperature)
+        probabilities = softmax(divided(logits, self.softmax_temperature))
         pooled = np.flatnonzero(routes == POOLED)
         scores = pooled_scores(logits[pooled], self.rule)
         probabilities[pooled] = score_probabilities(scores, predictions[pooled], self.temperature)

@@ -10,6 +10,7 @@ from aftermax._utils.softmax import normalised_exp
 
 # The temperature is sought around the typical distance between the best two scores, this far and in these steps.
 LOG_RANGE = 7.0
+MOST = 1e300  # temperature
 LOG_STEP = 1.0
 MIN_EXPONENT = -700.0  # exp of less than this is close to underflow
 
@@ -23,7 +24,7 @@ def score_probabilities(
     and makes no class impossible. A class with an infinite score has probability 0.
     """
     with np.errstate(over="ignore"):
-        exponents = -_beyond_prediction(scores, predictions) / temperature
+        exponents = -_beyond_prediction(scores, predictions) / min(temperature, MOST)  # inf / inf would be NaN
     return normalised_exp(exponents)
 
 

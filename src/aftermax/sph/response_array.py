@@ -192,11 +192,6 @@ def fit_response_array(
 
     over_ranges(work, n_classes, CLASSES_PER_RANGE)
     floor = _spread_floor(logits)
-    if not np.isfinite([array[counts > 0] + floor for array in (middle, left, right)]).all():
-        raise ValueError(
-            f"logits are too large to average: the largest is {np.abs(logits).max():.3g}. "
-            "Clip them first, for example with numpy.clip(logits, -1e4, 1e4)."
-        )
     return ResponseArray(middle, np.maximum(left, floor), np.maximum(right, floor), counts, classes)
 
 

@@ -27,6 +27,7 @@ VERSION = 3
 
 MAX_BYTES = 2**30
 MAX_BYTES_OF_JSON = 2**24
+MAX_VALUES_OF_JSON = 2**19  # lists, objects, quotes
 MAX_MEMBERS = 64
 MAX_BYTES_OF_DIRECTORY = 2**16
 DESCRIPTION = "head.json"
@@ -108,7 +109,7 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 def read_archive(file: BinaryIO) -> State:
     """The values and the arrays of a file in good order; what they are is not trusted yet."""
-    _check_ends(file)
+    size = _check_ends(file)
     with zipfile.ZipFile(file) as archive:
         members = {member.filename: member for member in archive.infolist()}
         if DESCRIPTION not in members:
@@ -121,14 +122,17 @@ def read_archive(file: BinaryIO) -> State:
             raise ValueError("the files in it are not those that head.json names")
         for member in members.values():
             _check_member(member)
-        if sum(member.file_size for member in members.values()) > MAX_BYTES:
+        promised = sum(member.file_size for member in members.values())
+        if promised > MAX_BYTES:
             raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+        if promised > size:
+            raise ValueError("the files in it overlap")
         arrays = {name: _array(archive, members[f"{name}.npy"], header) for name, header in declared.items()}
     return State(described, arrays)
 
 
-def _check_ends(file: BinaryIO) -> None:
-    """Refuse what is not an archive, or one whose list of members alone is too long to be read."""
+def _check_ends(file: BinaryIO) -> int:
+    """Refuse what is not an archive, or one whose list of members alone is too long to be read. The file's size."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if size == 0:
@@ -145,6 +149,7 @@ def _check_ends(file: BinaryIO) -> None:
     if end[:4] == b"PK\x06\x07" or members > MAX_MEMBERS or directory > MAX_BYTES_OF_DIRECTORY:
         raise ForeignError(f"is not a head file: it is an archive of more than {MAX_MEMBERS} files. {WRITTEN}")
     file.seek(0)
+    return size
 
 
 def _check_member(member: zipfile.ZipInfo) -> None:
@@ -161,6 +166,8 @@ def _description(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> dict[str,
     if member.file_size > MAX_BYTES_OF_JSON:
         raise ValueError(f"{DESCRIPTION} is larger than {MAX_BYTES_OF_JSON:,} bytes")
     text = archive.read(member).decode("utf-8")
+    if any(text.count(sign) > MAX_VALUES_OF_JSON for sign in '[{"'):  # each takes many times its size in memory
+        raise ValueError(f"{DESCRIPTION} has too many values")
     described = json.loads(text, object_pairs_hook=_from_json, parse_constant=_refuse)
     if not isinstance(described, dict) or described.pop("format", None) != FORMAT:
         raise ForeignError(f"is not a head file: its head.json is of another kind. {WRITTEN}")

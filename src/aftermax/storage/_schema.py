@@ -14,7 +14,7 @@ from aftermax._heads.protocol import InputShape, State
 from aftermax._heads.reference import Reference
 from aftermax._priors.adaptation import Adaptation
 from aftermax._priors.labelled import LabelledSummary
-from aftermax._utils.untrusted import Arrays, count, fields, flag, label, number, one_of, some, texts
+from aftermax._utils.untrusted import Arrays, count, fields, flag, label, number, one_of, plain, shown, some, texts
 from aftermax.answers.kinds import KINDS, LOGITS
 from aftermax.answers.pairs import MAX_SCORE
 from aftermax.answers.scores import AnswerFormat
@@ -24,6 +24,7 @@ from aftermax.auto.softmax import SoftmaxClassifier
 from aftermax.decide.decider import Decider
 from aftermax.sph.classifier import SPHClassifier
 from aftermax.sph.classifier_cv import SPHClassifierCV
+from aftermax.sph.hyperparameters import HYPERPARAMETERS
 from aftermax.storage._reports import REPORTS
 
 Head = AutoHead | SPHClassifier | SPHClassifierCV | SoftmaxClassifier | Decider
@@ -190,7 +191,24 @@ def _parameters(described: object, estimator: type[Head], classes: NDArray[Any])
         parameters["head"] = kind(**_parameters(inner["parameters"], kind, classes))
     for name in BY_CLASS:
         given = parameters.get(name)
+        if not isinstance(given, list | str | None):
+            raise ValueError(f"the parameter {name} is {shown(given)}, which is not possible")
         if isinstance(given, list) and not any(isinstance(one, Real) for one in given):
             pairs = [some(pair, 2, f"a pair of {name}") for pair in given]
-            parameters[name] = {label(key, name): value for key, value in pairs}
+            parameters[name] = {label(key, name): plain(value, name) for key, value in pairs}
+        elif isinstance(given, list):
+            parameters[name] = [plain(one, name) for one in given]
+    if parameters.get("grid") is not None:
+        _check_grid(parameters["grid"])
+    for name in set(parameters) - {"classes", "head", "grid", *BY_CLASS}:
+        plain(parameters[name], f"the parameter {name}")
     return parameters
+
+
+def _check_grid(grid: object) -> None:
+    """Refuse what is not a grid of SPH's hyperparameters."""
+    for part in [grid] if isinstance(grid, dict) else some(grid, None, "the parameter grid"):
+        for name, values in fields(part, None, "a part of the parameter grid").items():
+            one_of(name, HYPERPARAMETERS, "a hyperparameter in grid")
+            for value in some(values, None, f"{name} in grid"):
+                plain(value, f"{name} in grid")

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from aftermax._heads.protocol import State
 from aftermax._utils.files import checked_output_path, write_atomically
+from aftermax._utils.text import shortened
 from aftermax._utils.untrusted import fields, one_of, texts
 from aftermax.storage import _format_1, _format_2
 from aftermax.storage._archive import AGAIN, DAMAGE, VERSION, ForeignError, read_archive, write_archive
@@ -21,6 +22,7 @@ from aftermax.storage._schema import ESTIMATORS, Head, from_content, to_content
 
 # Each brings a format to the next one.
 UPGRADES: dict[int, Callable[[State], State]] = {1: _format_1.upgrade, 2: _format_2.upgrade}
+MAX_REASON = 300  # characters
 SCORES = "scores"  # an optional field that the command writes
 
 
@@ -123,7 +125,7 @@ def read_head(path: str | os.PathLike[str]) -> tuple[Head, FittedOn]:
         except ForeignError as error:
             raise ValueError(f"{os.fspath(path)} {error}") from error
         except DAMAGE as error:
-            reason = str(error).rstrip(".") or "it ends too early"
+            reason = shortened(str(error), MAX_REASON).rstrip(".") or "it ends too early"
             raise ValueError(f"{os.fspath(path)} is damaged: {reason}. {AGAIN}") from error
 
 
