@@ -26,6 +26,7 @@ STANDARD_OUTPUT = "-"
 PREDICTED, CERTAIN, PROBABILITIES = ARRAYS = ("predicted", "certain", "probabilities")
 FORMATS = (".csv", ".csv.gz", ".parquet", ".npz", ".npy", ".jsonl", ".jsonl.gz")
 DIGITS = 9  # of a probability in text
+ROW_GROUP = 2**23  # bytes of a row group of a .parquet file, at least
 POWERS = np.array([float(f"1e{power}") for power in range(23)])  # the powers of ten that are exact
 
 
@@ -196,16 +197,31 @@ class _JsonLinesWriter(Writer):
 
 
 class _ParquetWriter(_TableWriter):
+    """Writes row groups of many batches, as readers take longer for many small ones."""
+
     writer: Any = None
 
+    def __init__(self, file: IO[bytes], names: list[str]) -> None:
+        super().__init__(file, names)
+        self.waiting: list[Any] = []
+
     def write(self, predictions: Predictions) -> None:
+        self.waiting.append(self.table(predictions))
+        if sum(table.nbytes for table in self.waiting) >= ROW_GROUP:
+            self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        import pyarrow
         from pyarrow import parquet
 
-        table = self.table(predictions)
+        table = pyarrow.concat_tables(self.waiting)
         self.writer = self.writer or parquet.ParquetWriter(self.file, table.schema)
         self.writer.write_table(table)
+        self.waiting = []
 
     def close(self) -> None:
+        if self.waiting:
+            self._write_waiting()
         if self.writer is not None:
             self.writer.close()
 
