@@ -61,7 +61,7 @@ class Reference:
         def deviation(first: tuple[Any, Any], second: tuple[Any, Any]) -> NDArray[np.float64]:
             """From means and deviations: within both, and between their means (Chan, Golub and LeVeque, 1979)."""
             within = mean(np.square(first[1]), np.square(second[1]))
-            return np.sqrt(within + share * (1 - share) * np.square(np.subtract(second[0], first[0])))
+            return np.asarray(np.sqrt(within + share * (1 - share) * np.square(np.subtract(second[0], first[0]))))
 
         return Reference(
             float(mean(self.certainty_mean, other.certainty_mean)),

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 try:
-    import dask
     from dask.array import Array
+    from dask.base import persist
     from dask.delayed import delayed
 except ImportError as error:
     raise ImportError("dask arrays need dask: pip install 'aftermax[dask]'") from error
@@ -56,7 +56,7 @@ class LabelledChunks:
         self.classes = look.classes(classes, self.one_logit)
         dtype = np.min_scalar_type(len(self.classes) - 1)
         names = delayed(self.classes, traverse=False)
-        self._codes = dask.persist(*(delayed(_codes, pure=False)(one, names, dtype) for one in given))
+        self._codes = persist(*(delayed(_codes, pure=False)(one, names, dtype) for one in given))
 
     def summed(self, function: Callable[..., Any], *, features: bool = False) -> Any:
         """The sum over all chunks of a statistic of logits (float64) and column numbers and, if asked for, features.
@@ -131,12 +131,14 @@ def _rows(array: Array) -> tuple[int, ...]:
 
 def _in_rows(array: Array, rows: tuple[int, ...]) -> Array:
     """The array with chunks of so many samples, and of all columns."""
-    return array.rechunk({0: rows} | dict.fromkeys(range(1, array.ndim), -1))
+    divided: Array = array.rechunk({0: rows} | dict.fromkeys(range(1, array.ndim), -1))
+    return divided
 
 
 def _blocks(array: Array) -> list[Any]:
     """Each chunk of samples, delayed."""
-    return array.to_delayed().ravel().tolist()
+    blocks: list[Any] = array.to_delayed().ravel().tolist()
+    return blocks
 
 
 def _columns(block: NDArray[Any]) -> NDArray[Any]:

@@ -34,7 +34,8 @@ from aftermax.sph.response_sums import ClassSums, Window, response_array_of_sums
 if TYPE_CHECKING:
     from aftermax.sph._kernels import PoolingRule
 
-Logits, Codes = NDArray[np.float64], NDArray[np.int64]
+Logits = NDArray[np.float64]
+Codes = NDArray[np.int64]
 
 MAX_KEYS = 10_000_000  # of pooled samples, in memory at a time; of more, a random part gives the temperature
 

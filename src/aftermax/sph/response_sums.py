@@ -19,7 +19,9 @@ from aftermax._utils.adding import ExactSums, Summed, Sums
 from aftermax._utils.softmax import softmax_certainty
 from aftermax.sph.response_array import SPREAD_FLOOR, ResponseArray
 
-Logits, Codes, Values = NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]
+Logits = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Values = NDArray[np.float64]
 
 SIGN = np.uint64(1 << 63)
 DIGITS_OF_KEY, BITS_OF_DIGIT = 8, 8
@@ -194,8 +196,8 @@ def _beside(window: Window, whole: NDArray[np.bool_], values: Values, logits: Lo
 def _keys(logits: Logits) -> NDArray[np.uint64]:
     """Whole numbers in the order of the logits: of negative ones all bits are flipped, of others the sign."""
     bits = (logits + 0.0).view(np.uint64)  # minus zero is zero
-    return np.where(bits & SIGN, ~bits, bits | SIGN)
+    return np.asarray(np.where(bits & SIGN, ~bits, bits | SIGN))
 
 
 def _from_keys(keys: NDArray[np.uint64]) -> Values:
-    return np.where(keys & SIGN, keys ^ SIGN, ~keys).view(np.float64)
+    return np.asarray(np.where(keys & SIGN, keys ^ SIGN, ~keys)).view(np.float64)
