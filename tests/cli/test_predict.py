@@ -314,3 +314,25 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, kind):
 
     # 150,000 rows more are 24 megabytes of logits, as many of probabilities, and 57 as text.
     assert peak(200_000) - peak(50_000) < 20
+
+
+@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "@SUM(1)", "+cmd|x", "\t=1+1"])
+def test_class_names_that_are_formulas_are_not_written_to_csv(tmp_path, name):
+    names = np.array([name, "bee", "cat"])
+    logits, labels = rows()
+    aftermax.save(aftermax.SoftmaxClassifier(classes=names).fit(logits, names[labels]), tmp_path / "head.npz")
+    np.save(tmp_path / "logits.npy", logits)
+    for out in ("out.csv", "out.csv.gz", "-"):
+        message = refused("predict", "head.npz", "logits.npy", "-o", out, cwd=tmp_path)
+        assert "would be a formula to a spreadsheet that opens a .csv file: write a .parquet" in message
+    run_here("predict", "head.npz", "logits.npy", "-o", "out.npz", cwd=tmp_path, check=True)
+    assert set(np.load(tmp_path / "out.npz")["predicted"]) <= set(names)
+
+
+def test_class_names_that_only_begin_like_formulas_are_written(tmp_path):
+    names = np.array(["-1", "@home", "+"])
+    logits, labels = rows()
+    aftermax.save(aftermax.SoftmaxClassifier(classes=names).fit(logits, names[labels]), tmp_path / "head.npz")
+    np.save(tmp_path / "logits.npy", logits)
+    done = run_here("predict", "head.npz", "logits.npy", cwd=tmp_path, check=True)
+    assert set(done.stdout.splitlines()[1:]) <= set(names)

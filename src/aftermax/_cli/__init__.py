@@ -93,10 +93,14 @@ def _describe(error: Exception) -> str:
     if hasattr(error, "format_message"):  # an error of typer: wrong commands or options
         path = getattr(getattr(error, "ctx", None), "command_path", "aftermax")
         message = error.format_message().replace("Value error, ", "")  # which newer versions add
+        message = message.replace("?.", "?")
         return f"{message}{'' if message.endswith(('.', '?')) else '.'} See '{path} --help'."
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, ImportError | OSError | TypeError | ValueError | MemoryError):
+    if isinstance(error, MemoryError):
+        detail = f" ({error})" if str(error) else ""
+        return f"memory is not enough for these scores{detail}: use fewer rows, or float32 in an .npy or .npz file."
+    if isinstance(error, ImportError | OSError | TypeError | ValueError):
         return str(error) or type(error).__name__
     return f"unexpected {type(error).__name__}: {error}. Set AFTERMAX_DEBUG=1 to see where; please report it."
 

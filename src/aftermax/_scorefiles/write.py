@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -21,10 +22,12 @@ from numpy.typing import NDArray
 
 from aftermax._scorefiles.csv_parquet import check_pyarrow
 from aftermax._utils.files import checked_output_path, write_atomically
+from aftermax._utils.text import shortened
 
 STANDARD_OUTPUT = "-"
 PREDICTED, CERTAIN, PROBABILITIES = ARRAYS = ("predicted", "certain", "probabilities")
 FORMATS = (".csv", ".csv.gz", ".parquet", ".npz", ".npy", ".jsonl", ".jsonl.gz")
+FORMULA = re.compile(r"\s*(=|[+@-].*[(|!])", re.DOTALL)  # "-1" and "@home" are none
 DIGITS = 9  # of a probability in text
 ROW_GROUP = 2**23  # bytes of a row group of a .parquet file, at least
 POWERS = np.array([float(f"1e{power}") for power in range(23)])  # the powers of ten that are exact
@@ -69,6 +72,8 @@ def open_writer(
         raise ValueError(
             f"Two columns of the predictions would be called {min(repeated)}: write an .npz file, or change --keep."
         )
+    if suffix.startswith(".csv"):
+        _refuse_formulas(classes)
     with ExitStack() as stack:
         if out == STANDARD_OUTPUT:
             file = cast(IO[bytes], sys.stdout.buffer)
@@ -98,6 +103,16 @@ def column_names(by_class: Sequence[str], keep: Sequence[str], *, certain: bool)
 def repeated_names(names: list[str]) -> set[str]:
     """Names that are there more than once."""
     return {name for name in names if names.count(name) > 1}
+
+
+def _refuse_formulas(classes: NDArray[Any]) -> None:
+    """A spreadsheet that opens a .csv file would run them; heads and score files may be of anyone."""
+    formula = next((name for name in map(str, classes.tolist()) if FORMULA.match(name)), None)
+    if formula is not None:
+        raise ValueError(
+            f"The class {shortened(repr(formula), 80)} would be a formula to a spreadsheet that opens a .csv file: "
+            "write a .parquet, .jsonl or .npz file, or rename the class."
+        )
 
 
 def _format_of(out: str, probabilities: bool, keep: tuple[str, ...], certain: bool) -> str:

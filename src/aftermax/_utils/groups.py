@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.folds import row_hashes
+from aftermax._utils.foreign_arrays import as_plain
 from aftermax._utils.large import predicted_columns
 from aftermax._utils.warned import warn
 
@@ -21,7 +22,7 @@ def as_groups(groups: ArrayLike | None, n_samples: int) -> NDArray[np.int64] | N
     """Return the group of each sample as a number from 0 on, or None."""
     if groups is None:
         return None
-    values = np.asarray(groups)
+    values = np.asarray(as_plain(groups, "groups"))
     if values.shape != (n_samples,):
         raise ValueError(
             f"groups has shape {values.shape} but there are {n_samples} samples: pass one group for each sample, such "

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
+from aftermax._utils.foreign_arrays import as_plain
 from aftermax._utils.text import INTEGER, listed
 
 NAME_COLUMNS = "name the class of each column, in order: classes=[...] in Python, --classes on the command line"
@@ -156,7 +157,7 @@ def checked_labels(labels: ArrayLike, n_samples: int) -> NDArray[Any]:
             f"y should be a 1d array, got an array of shape {shape}: pass one class per sample. For one-hot labels "
             "pass labels.argmax(axis=1)."
         )
-    values = np.asarray(column_or_1d(labels, warn=True))
+    values = np.asarray(column_or_1d(_without_loss(as_plain(labels, "labels"), "labels"), warn=True))
     if len(values) != n_samples:
         raise ValueError(
             f"logits have {n_samples} samples but there are {len(values)} labels: pass one label per sample."
@@ -175,9 +176,37 @@ def checked_labels(labels: ArrayLike, n_samples: int) -> NDArray[Any]:
     return values
 
 
+def _without_loss(labels: Any, what: str) -> Any:
+    """Labels as they are where numpy would take nullable or large integers for floats, or cut text at its end."""
+    kind = getattr(getattr(labels, "dtype", None), "numpy_dtype", None)
+    if isinstance(kind, np.dtype) and kind.kind in "biu" and hasattr(labels, "isna"):  # of pandas, nullable
+        return labels.to_numpy(dtype=object if labels.isna().any() else kind)
+    values = labels
+    if isinstance(labels, list | tuple) and any(isinstance(one, int) and abs(one) >= 2**63 for one in labels):
+        values = np.array(labels, dtype=object)
+    if isinstance(labels, list | tuple) or getattr(getattr(labels, "dtype", None), "kind", "") == "O":
+        ending = next((one for one in labels if isinstance(one, str) and one.endswith("\0")), None)
+        if ending is not None:
+            raise ValueError(f"{what} hold {ending!r}, which ends with a NUL character: numpy would cut it off.")
+    return values
+
+
+def _as_integers(values: NDArray[Any]) -> NDArray[Any]:
+    low, high = min(values), max(values)
+    if high < 2**63 and low >= -(2**63):
+        return values.astype(np.int64)
+    if low < 0 or high >= 2**64:
+        raise ValueError(
+            f"labels hold {low if low < -(2**63) else high}, which is no integer of 64 bits: make all labels strings."
+        )
+    return values.astype(np.uint64)
+
+
 def _from_objects(values: NDArray[Any]) -> NDArray[Any]:
     """Convert an array of Python objects to strings, integers or floats, if all labels are of one kind."""
-    for kind, dtype in ((str, np.str_), (Integral, np.int64), (Real, np.float64)):
+    if all(isinstance(label, Integral) for label in values):
+        return _as_integers(values)
+    for kind, dtype in ((str, np.str_), (Real, np.float64)):
         if all(isinstance(label, kind) for label in values):
             return values.astype(dtype)
     kinds = ", ".join(sorted({type(label).__name__ for label in values}))
@@ -185,7 +214,9 @@ def _from_objects(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _checked_classes(classes: ArrayLike, columns: int) -> NDArray[Any]:
-    names = np.array(classes)
+    names = np.array(_without_loss(classes, "classes"))
+    if names.dtype == object and all(isinstance(name, Integral) for name in names.ravel()):
+        names = _as_integers(names)
     if names.ndim != 1 or len(names) != columns:
         raise ValueError(
             f"classes has shape {names.shape} but logits have {columns} columns: pass a list that names the class of "

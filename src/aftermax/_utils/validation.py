@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from aftermax._utils.foreign_arrays import as_plain
 from aftermax._utils.large import (
     LARGEST_VALUE,
     are_many,
@@ -61,6 +62,7 @@ def as_logits(
             "logits are answers with labels and scores: pass aftermax.scores_from_top_k(answers), or for a fitted head "
             "scores_from_top_k(answers, like=head)."
         )
+    logits = as_plain(logits, "logits")
     if not reset:
         check_is_fitted(estimator)
         _check_width(shape_of(logits), estimator)
@@ -69,7 +71,9 @@ def as_logits(
         raise ValueError(
             f"logits have shape {shape_of(logits)}: pass an array of shape (n_samples, n_classes), one row for each "
             "label. Of a model with several labels for each input, as for pixels or words, pass "
-            "logits.reshape(-1, n_classes) if the classes are the last axis."
+            "logits.reshape(-1, n_classes) if the classes are the last axis, and numpy.moveaxis(logits, 1, "
+            "-1).reshape(-1, n_classes) if they are the second, as in (N, K, H, W). Pixels of one image and words of "
+            "one text are not independent: pass groups=, the number of the image or text of each row."
         )
     columns = np.asarray(logits).reshape(-1, 1) if len(shape_of(logits)) == 1 else logits
     checked = _checked_by_sklearn(columns, estimator, reset)
@@ -218,7 +222,7 @@ def are_several(features: object) -> bool:
 def _one_array(features: ArrayLike, n_samples: int, name: str) -> NDArray[np.float64]:
     if issparse(features):
         raise ValueError(f"{name} are a sparse matrix: pass a dense one, such as features.toarray().")
-    values = np.asarray(features)
+    values = np.asarray(as_plain(features, name))
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(
             f"{name} have shape {values.shape}: pass an array of shape (n_samples, n_features). Flatten a layer with "
@@ -288,8 +292,9 @@ def check_number(
 
 def as_numbers(name: str, values: object, advice: str) -> NDArray[np.float64]:
     """Return an array of float64; refuse text and other objects, with an advice what to pass."""
+    plain = as_plain(values, name)
     try:
-        return np.asarray(values, dtype=np.float64)
+        return np.asarray(plain, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} does not hold numbers ({error}): {advice}.") from error
 

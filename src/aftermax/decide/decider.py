@@ -17,6 +17,7 @@ from aftermax._abstention.threshold import CONFIDENCE, check_limits, choose_thre
 from aftermax._heads.estimator import HeadEstimator
 from aftermax._utils.class_weight import total_weights
 from aftermax._utils.folds import Split, sample_keys
+from aftermax._utils.foreign_arrays import as_plain
 from aftermax._utils.groups import as_groups, groups_in_doubt, joined_groups, numbered_by_appearance
 from aftermax._utils.labelled_samples import LabelledSamples
 from aftermax._utils.large import predicted_columns
@@ -210,7 +211,7 @@ class Decider(HeadEstimator):
         hidden = None if features is None else as_features(features, len(samples.codes))
         together = joined_groups(as_groups(groups, len(samples.codes)), samples.logits, samples.codes, hidden)
         metadata = {"features": hidden, "sample_weight": sample_weight, "groups": groups}
-        given = {name: np.asarray(values) for name, values in metadata.items() if values is not None}
+        given = {name: np.asarray(as_plain(values, name)) for name, values in metadata.items() if values is not None}
         # Of samples in this order, nothing depends on the order in which they came.
         order = np.argsort(sample_keys(samples.logits), kind="stable")
         splits = self._splits(samples, together, order, y, groups)
