@@ -76,7 +76,7 @@ def workers() -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(threads_per_worker=1, memory_limit=MEMORY, dashboard_address=None) as cluster,
+        LocalCluster(threads_per_worker=1, memory_limit=MEMORY, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client

@@ -312,8 +312,8 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, kind):
         command = [sys.executable, "-c", code, *asked]
         return int(subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout) / 1024
 
-    # 150,000 rows more are 24 megabytes of logits, as many of probabilities, and 57 as text.
-    assert peak(200_000) - peak(50_000) < 20
+    # 150,000 rows more are 24 megabytes of logits, as many of probabilities, and 57 as text; a row group may be 8 more.
+    assert peak(200_000) - peak(50_000) < 30
 
 
 @pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "@SUM(1)", "+cmd|x", "\t=1+1"])

@@ -204,7 +204,7 @@ def test_dask_carries_it(validation, unseen):
     grid = {"certainty": [0.6, 0.9], "center": ["mean", "median"]}
     evaluated = dict(zip(("eval_logits", "eval_labels"), unseen, strict=True))
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from aftermax import AutoHead, SoftmaxClassifier, audit
 from aftermax._utils.foreign_arrays import as_plain
@@ -30,6 +31,13 @@ def test_bfloat16_of_other_libraries_is_taken_too():
     small = LOGITS.astype(types.bfloat16)
     head = SoftmaxClassifier().fit(small, LABELS)
     np.testing.assert_array_equal(head.predict(small), small.astype(np.float32).argmax(axis=1))
+
+
+def test_double_precision_stays_as_it_is_wherever_it_is_kept(tmp_path):
+    """Found by scikit-learn's checks: the name of float64 begins like those of types with six bits."""
+    np.save(tmp_path / "logits.npy", LOGITS)
+    for kept in (np.load(tmp_path / "logits.npy", mmap_mode="r"), pd.Series(LOGITS[:, 0]), csr_array(LOGITS)):
+        assert as_plain(kept, "logits") is kept
 
 
 def test_a_lazy_frame_is_told_apart_from_a_frame():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-SMALL_FLOATS = ("bfloat16", "float8", "float6", "float4")  # the beginnings of the names of types that numpy lacks
+SMALL_FLOATS = ("bfloat16", "float8_", "float6_", "float4_")  # the beginnings of the names of types that numpy lacks
 PLAIN = "biufUSO"  # kinds of numpy's own types
 
 
@@ -22,8 +22,6 @@ def as_plain(values: Any, what: str) -> Any:
     >>> as_plain(np.ma.masked_array([1.0, 2.0]), "logits")
     array([1., 2.])
     """
-    if type(values) is np.ndarray and values.dtype.kind in PLAIN:
-        return values
     if isinstance(values, np.ma.MaskedArray):
         masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
         if masked:
@@ -33,6 +31,8 @@ def as_plain(values: Any, what: str) -> Any:
                 f"or fill them in with .filled(...).{hint}"
             )
         return np.ma.getdata(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in PLAIN:
+        return values
     if type(values).__name__ == "LazyFrame":
         raise TypeError(f"{what} is a LazyFrame, which holds no values yet: pass {what}.collect().")
     small = str(getattr(values, "dtype", "")).removeprefix("torch.").startswith(SMALL_FLOATS)

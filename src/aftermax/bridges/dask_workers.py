@@ -26,7 +26,7 @@ def connect(address: str | None) -> Iterator[Any]:
         raise ImportError("Predictions on Dask need dask: pip install 'aftermax[dask]'") from error
     if address is None:
         with (
-            LocalCluster(threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR) as cluster,
+            LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR) as cluster,
             Client(cluster) as client,
         ):
             yield client
