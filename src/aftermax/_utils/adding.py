@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -25,7 +25,7 @@ class Sums:
     """A dataclass of statistics that add, each of which is added."""
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))  # type: ignore[arg-type]
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,8 @@ class AutoHead(HeadEstimator):
     random_state : int, RandomState instance or None, default=0
         Determines the folds and the centers of the kernels. None gives other ones with each call.
     n_jobs : int, default=-1
-        Number of folds fitted in parallel, as in joblib. The result is the same for any number.
+        Number of folds fitted in parallel, as in joblib. The result is the same for any number. They are threads or,
+        inside ``joblib.parallel_config("dask")``, with up to 256 classes, tasks of a Dask cluster.
     progress : bool, default=None
         Whether to show a progress bar. If None, on a terminal, after two seconds.
 
