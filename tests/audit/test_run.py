@@ -381,7 +381,7 @@ def test_audits_in_threads_have_their_own_warnings_and_leave_pythons_alone():
     with pytest.warns(UserWarning, match="Fewer than 10 labelled"), ThreadPoolExecutor(4) as pool:
         found = dict(zip("abcd", pool.map(audited, "abcd"), strict=True))
     for prefix, results in found.items():
-        assert all(len(one) == 1 and f"samples: '{prefix}{NAMES[0]}'." in one[0] for one in results), prefix
+        assert all(len(one) == 1 and f"samples of class '{prefix}{NAMES[0]}'." in one[0] for one in results), prefix
     assert (warnings.filters, warnings.showwarning) == (filters, show)
 
 

@@ -292,7 +292,7 @@ def test_classes_that_are_missing_or_rare_stay_possible():
 def test_rare_classes_are_warned_about_where_softmax_goes():
     logits, labels = weak_samples(n_samples=400)
     kept = (labels != 2) | (np.cumsum(labels == 2) <= 3)
-    with pytest.warns(UserWarning, match="Fewer than 10 labelled samples: 2"):
+    with pytest.warns(UserWarning, match="Fewer than 10 labelled samples of class 2"):
         head = AutoHead(cv=2).fit(logits[kept], labels[kept])
     assert head.chosen_ != "softmax"
 

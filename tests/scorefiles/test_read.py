@@ -1,5 +1,6 @@
 """Score files of every format give back the samples that were written."""
 
+import gzip
 import io
 import sys
 
@@ -98,3 +99,23 @@ def test_parts_of_an_archive_are_chosen_by_name(samples, tmp_path):
         read_scores(path, ReadOptions(part="dev"))
     with pytest.raises(ValueError, match=r"has no labels. It holds val_logits, val_labels, test_logits"):
         read_scores(path, ReadOptions(part="test"))
+
+
+@pytest.mark.parametrize(("name", "separator"), [("s.tsv", "\t"), ("s.txt", "\t"), ("s.txt", ","), ("s.TSV.gz", "\t")])
+def test_tables_by_other_names_are_read_as_csv(tmp_path, name, separator):
+    text = "a,b,label\n1.5,0,a\n0,2.5,b\n".replace(",", separator).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    scores = read_scores(str(path))
+    np.testing.assert_array_equal(scores.logits, [[1.5, 0.0], [0.0, 2.5]])
+    assert scores.labels.tolist() == ["a", "b"]
+
+
+def test_json_lines_may_be_called_json_and_other_json_is_told(tmp_path):
+    path = tmp_path / "s.json"
+    path.write_text('{"scores": {"a": 1.5, "b": -1}, "label": "a"}\n{"scores": {"a": 0, "b": 2.5}, "label": "b"}\n')
+    assert read_scores(str(path)).labels.tolist() == ["a", "b"]
+    for text in ("[{}]", '{"scores":\n{}}'):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="put one JSON object on each line"):
+            read_scores(str(path))

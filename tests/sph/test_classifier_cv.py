@@ -265,7 +265,9 @@ def test_a_random_state_fixes_everything_for_any_number_of_jobs_and_order_of_sam
 def test_rare_and_missing_classes_are_handled():
     logits, labels = weak_samples(n_samples=300)
     keep = (labels > 1) | (np.cumsum(labels == 1) * (labels == 1) == 1)  # one row of class 1, none of class 0
-    with pytest.warns(UserWarning, match=r"Fewer than 10 labelled samples: 0, 1\. .*gain cannot show it") as caught:
+    with pytest.warns(
+        UserWarning, match=r"Fewer than 10 labelled samples of class 0, 1\. .*gain cannot show it"
+    ) as caught:
         head = SPHClassifierCV(SMALL).fit(logits[keep], labels[keep])
     assert [warning.filename for warning in caught] == [__file__]
     assert not head.fell_back_

@@ -126,7 +126,7 @@ def _as_text(counts: PredictionCounts, out: Path, kind: str, *, exact: bool) -> 
     """What was done. Answers are not ``exact``: those of few digits are often the same by chance."""
     from aftermax._heads.fingerprint import NOTABLE
 
-    text = f"{counts.rows:,} rows{kind}"
+    text = f"{counts.rows:,} {'row' if counts.rows == 1 else 'rows'}{kind}"
     if counts.accuracy is not None:
         softmax, head = (f"{100 * share:.2f} %" for share in counts.accuracy)
         text += f", {counts.labelled:,} with labels; accuracy: softmax {softmax}, with the head {head}"

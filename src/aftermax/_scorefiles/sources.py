@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import sys
@@ -17,6 +18,7 @@ from aftermax._utils.files import existing_file
 STANDARD_INPUT = "-"
 JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 FORMATS = (".npz", ".npy", ".csv", ".csv.gz", ".parquet", *JSON_LINES)
+MAX_LINE = 2**20  # bytes of a line by which the format is told
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 FIRST_BYTES = {b"PK\x03\x04": ".npz", b"\x93NUM": ".npy", b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl"}
 
@@ -55,9 +57,24 @@ def _format_of(path: str) -> str:
     if path.lower().endswith(SPREADSHEETS):
         raise ValueError(f"{path} is a spreadsheet: save it as CSV.")
     existing_file(Path(path))
+    if path.lower().endswith((".txt", ".tsv")):
+        return ".csv"
+    if path.lower().endswith((".txt.gz", ".tsv.gz")):
+        return ".csv.gz"
+    if path.lower().endswith(".json") and _has_objects_on_lines(Path(path)):
+        return ".jsonl"
     if path.lower().endswith(".json"):
         raise ValueError(f"{path}: put one JSON object on each line, for each sample, and call the file .jsonl.")
     raise ValueError(f"{path} is not a score file by its name: it should end in {', '.join(FORMATS)}.")
+
+
+def _has_objects_on_lines(path: Path) -> bool:
+    """Whether the first line is a JSON object, whole: then each line is one, for a sample."""
+    with path.open("rb") as file:
+        try:
+            return isinstance(json.loads(file.readline(MAX_LINE)), dict)
+        except (ValueError, RecursionError):
+            return False
 
 
 @contextmanager

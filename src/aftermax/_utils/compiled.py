@@ -24,14 +24,15 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
     options |= {"nogil": True, "error_model": "numpy"}
     try:
         loop = njit(cache=True, **options)(function)
-        loop._cache = _Cache(function)  # noqa: SLF001  # numba has no other way to name a cache
+        cache: Any = _Cache
+        loop._cache = cache(function)  # noqa: SLF001  # numba has no other way to name a cache
     except RuntimeError:  # numba has no folder that it can write to
         loop = njit(**options)(function)
     LOOPS.append(loop)
     return loop
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
+class _Cache(FunctionCache):
     """numba's cache, which is only there to save time: what cannot be read or written is compiled anew.
 
     Otherwise one damaged file, as after a disk was full, would stop every run.
@@ -41,17 +42,19 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The compiled code; None if there is none that can be read."""
+        numbas: Any = super()  # which has no types
         try:
-            return super().load_overload(signature, target)
+            return numbas.load_overload(signature, target)
         except Exception:  # whatever unpickling a damaged file raises
             with suppress(OSError):
-                self.flush()
+                numbas.flush()
             return None
 
     def save_overload(self, signature: Any, compiled_code: Any) -> None:
         """Keep the compiled code, if that is possible."""
+        numbas: Any = super()
         try:
-            super().save_overload(signature, compiled_code)
+            numbas.save_overload(signature, compiled_code)
         except Exception as error:
             if not _Cache.told:
                 _Cache.told = True

@@ -23,6 +23,7 @@ def warn_if_rare(codes: NDArray[np.int64], classes: NDArray[Any], stacklevel: in
 def rare_classes_message(rare: NDArray[Any]) -> str:
     """The warning about these classes."""
     return (
-        f"Fewer than {FEW_SAMPLES} labelled samples: {listed(rare.tolist())}. Samples of such a class may be lost to "
-        "the others, and the estimated gain cannot show it. Label more of them, or look at the recall of each class."
+        f"Fewer than {FEW_SAMPLES} labelled samples of class {listed(rare.tolist())}. Samples of such a class may be "
+        "lost to the others, and the estimated gain cannot show it. Label more of them, or look at the recall of each "
+        "class."
     )

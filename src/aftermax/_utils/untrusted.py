@@ -144,7 +144,7 @@ class Arrays:
         values = array if where is None else array[where]
         if np.isnan(values).any() or not (infinite or np.isfinite(values).all()):
             raise ValueError(f"the array {name} holds values that are not finite")
-        if array.dtype.kind == "f" and (np.abs(values[np.isfinite(values)]) > LARGEST).any():
+        if array.dtype == np.float64 and (np.abs(values[np.isfinite(values)]) > LARGEST).any():
             raise ValueError(f"the array {name} holds values that are too large")
         if (low is not None and (values < low).any()) or (positive and (values <= 0).any()):
             raise ValueError(f"the array {name} holds values that are too low")
