@@ -108,6 +108,14 @@ def test_text_that_is_not_utf_8_is_refused(tmp_path, content):
         read_scores(str(tmp_path / "s.csv"))
 
 
+def test_several_columns_that_are_no_logits_are_named_at_once(samples, tmp_path):
+    logits, labels = samples
+    others = {"id": np.arange(120), "age": np.arange(120) % 50}
+    path = write_table(tmp_path / "s.csv", others | columns(logits, NAMES[labels]))
+    with pytest.raises(ValueError, match=r"columns id, age hold integers only, .* leave them out with --ignore id,age"):
+        read_scores(path)
+
+
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
 def test_a_column_of_ids_is_refused(samples, tmp_path, kind):
     logits, labels = samples

@@ -85,13 +85,20 @@ def _refuse_id_columns(logits: NDArray[Any], headings: list[str], labels: set[st
         return
     integers = (logits == np.floor(logits)).all(axis=0)
     varied = (logits != logits[0]).any(axis=0)  # the logits of a class that is masked out are constant
-    for j in np.flatnonzero(integers & varied) if not integers.all() else ():
-        if headings[j] not in labels:
-            raise ValueError(
-                f"{name}, column {headings[j]!r} holds integers only, unlike the others, so it is probably not the "
-                f"logits of a class: leave it out with --ignore {shell_argument([headings[j]])}, or name the columns "
-                "of the classes with --classes."
-            )
+    found = np.flatnonzero(integers & varied) if not integers.all() else ()
+    foreign = [headings[column] for column in found if headings[column] not in labels]
+    if len(foreign) == 1:
+        raise ValueError(
+            f"{name}, column {foreign[0]!r} holds integers only, unlike the others, so it is probably not the logits "
+            f"of a class: leave it out with --ignore {shell_argument(foreign)}, or name the columns of the classes "
+            "with --classes."
+        )
+    if foreign:
+        raise ValueError(
+            f"{name}, columns {join_names(foreign)} hold integers only, unlike the others, so they are probably not "
+            f"the logits of classes: leave them out with --ignore {_ignored(foreign)}, or name the columns of the "
+            "classes with --classes."
+        )
 
 
 def _closest(label: str, names: list[str]) -> str:
