@@ -146,11 +146,11 @@ def _worse(group: Sequence[Outcome]) -> int:
 
 
 def cost_table(results: Results) -> str:
-    """Mean seconds of a fit by the number of labels, and of the prediction of all test samples with the most labels."""
+    """Median seconds of a fit by the number of labels, and of the prediction of all test samples with the most labels."""
     lines = []
     for name in results.lines:
-        fits = [np.mean([one.fit_seconds for one in results.group(name, labels)]) for labels in results.labels]
-        predict = np.mean([one.predict_seconds for one in results.group(name, results.labels[-1])])
+        fits = [np.median([one.fit_seconds for one in results.group(name, labels)]) for labels in results.labels]
+        predict = np.median([one.predict_seconds for one in results.group(name, results.labels[-1])])
         lines.append([LINES[name].title, *(_seconds(fit) for fit in fits), f"{1e3 * predict:.1f} ms"])
     tests = results.outcomes[0].test_samples
     heads = ["line", *(f"fit, {head}" for head in _label_heads(results)), f"predict {tests:,} texts"]
