@@ -146,7 +146,7 @@ def _worse(group: Sequence[Outcome]) -> int:
 
 
 def cost_table(results: Results) -> str:
-    """Median seconds of a fit by the number of labels, and of the prediction of all test samples with the most labels."""
+    """Median seconds of a fit by the number of labels, and of a prediction of all test samples with the most labels."""
     lines = []
     for name in results.lines:
         fits = [np.median([one.fit_seconds for one in results.group(name, labels)]) for labels in results.labels]
