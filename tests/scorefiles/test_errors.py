@@ -261,7 +261,7 @@ def test_files_that_are_not_there_or_of_another_kind_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"scores.xlsx is a spreadsheet: save it as CSV"):
         read_scores("scores.xlsx")
     with pytest.raises(ValueError, match=r"is not a score file by its name: it should end in .npz, .npy, .csv"):
-        read_scores(write_text(tmp_path / "scores.txt", GOOD))
+        read_scores(write_text(tmp_path / "scores.dat", GOOD))
     (tmp_path / "s.csv").mkdir()
     with pytest.raises(IsADirectoryError, match="is a folder"):
         read_scores(str(tmp_path / "s.csv"))
