@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -28,6 +27,7 @@ from aftermax._utils.one_logit import SIGMOID_OUTPUTS, look_like_sigmoid_outputs
 from aftermax._utils.threads import one_thread
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import PROBABILITIES_WARNING, compute_ready, look_like_probabilities
+from aftermax._utils.warned import warn
 
 AT_ONCE = 8  # sums that are added in one task
 MOST_COUNTED = 1_000_000  # samples, in counts that only warnings come from
@@ -207,7 +207,7 @@ class _Look:
         if self.sigmoids:
             raise ValueError(SIGMOID_OUTPUTS)
         if self.probabilities:
-            warnings.warn(PROBABILITIES_WARNING, UserWarning, stacklevel=4)
+            warn(PROBABILITIES_WARNING, stacklevel=4)
         shape = (len(self.labels), self.predicted.shape[1])
         names, rows = encode_labels(self.labels, shape, given, one_logit=one_logit)
         counts = self.predicted // max(1, -(-int(self.predicted.sum()) // MOST_COUNTED))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from aftermax._heads.kept_samples import LEAST, KeptSamples
 from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.one_logit import one_column
+from aftermax._utils.warned import kept_warnings, warn, warn_once_each
 from aftermax.auto.head import MAX_LOGITS, MAX_SAMPLES, MIN_SAMPLES
 from aftermax.bridges._dask_chunks import LabelledChunks
 
@@ -42,7 +42,7 @@ def drawn_samples(chunks: LabelledChunks, what: str) -> KeptSamples:
     of_chunk = partial(KeptSamples.of, most_samples(len(chunks.classes)))
     kept: KeptSamples = chunks.summed(of_chunk, features=True)
     if not kept.are_all:
-        warnings.warn(part_message(kept, what), UserWarning, stacklevel=2)
+        warn(part_message(kept, what), stacklevel=2)
     return kept
 
 
@@ -65,11 +65,9 @@ def each_warning_once(function: Callable[Arguments, Result]) -> Callable[Argumen
 
     @wraps(function)
     def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
+        with kept_warnings() as messages:
             result = function(*args, **kwargs)
-        for warning in {str(one.message): one for one in caught}.values():
-            warnings.warn(warning.message, warning.category, stacklevel=2)
+        warn_once_each(messages, stacklevel=2)
         return result
 
     return wrapped
