@@ -4,16 +4,14 @@ import os
 import time
 from pathlib import Path
 
+import dask.array as da
 import numpy as np
 import pytest
 
 from aftermax import AutoHead, Decider, SPHClassifier
+from aftermax.bridges.dask import is_certain, predict, predict_proba
 from helpers.clusters import CountedHead, kill_one, slowly, two_workers, worker_pids
 from helpers.samples import make_samples
-
-da = pytest.importorskip("dask.array")
-
-from aftermax.bridges.dask import is_certain, predict, predict_proba  # noqa: E402  # needs dask
 
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
 

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import struct
 import tracemalloc
 import zipfile
@@ -51,7 +52,7 @@ def peak(path, options=None):
     """The message of the refusal, and the most memory that was in use before it."""
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError) as caught:  # noqa: PT011
+        with pytest.raises(ValueError, match=re.escape(path.name)) as caught:
             read_scores(str(path), options)
         return str(caught.value), tracemalloc.get_traced_memory()[1]
     finally:

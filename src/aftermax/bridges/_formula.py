@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from aftermax._heads.estimator import HeadEstimator
 from aftermax._heads.formula import ArrayOperations, Constants, Plan, largest_at
 from aftermax._wrapped.decision import THRESHOLD, DecisionHead
 from aftermax.auto.kinds import FITTED_HEADS
+from aftermax.bridges._fitted import check_fitted_head
 
 NO_THRESHOLD = "This head decides every sample alone: fit it with a largest error, such as Decider(max_error=0.02)."
 HALVES = "halves"  # a constant of heads that take one logit: times this, it is two columns
@@ -41,14 +39,8 @@ class Formula:
 
 
 def formula_of(head: Any) -> Formula:
-    """The formula of a fitted :class:`~aftermax.AutoHead`, SPHClassifier or SPHClassifierCV."""
-    if isinstance(head, str | os.PathLike):
-        raise TypeError(f"head is a path: load it first, aftermax.load({os.fspath(head)!r}).")
-    if not isinstance(head, HeadEstimator):
-        exportable = "a fitted AutoHead, SPHClassifier or SPHClassifierCV"
-        instead = "its head_, and export the model by its own means" if hasattr(head, "head_") else exportable
-        raise TypeError(f"{type(head).__name__} cannot be exported: pass {instead}.")
-    check_is_fitted(head)
+    """The formula of a fitted head."""
+    check_fitted_head(head, "cannot be exported", "its head_, and export the model by its own means")
     fitted = head.fitted_head_
     plan, constants = fitted.formula()
     columns = {"columns": np.arange(len(head.classes_))}
