@@ -95,8 +95,8 @@ def verdict(results: Results) -> str:
 def report(results: Results, made_by: str) -> str:
     """The whole report."""
     return TEMPLATE.read_text().format(
-        quick="" if results.draws >= max(DRAWS.values()) else " --quick",
-        draws=results.draws,
+        quick="" if max(results.draws.values()) >= max(DRAWS.values()) else " --quick",
+        draws=", ".join(f"{count} of {MODELS[model].title}" for model, count in results.draws.items()),
         most=f"{MOST_TEST_SAMPLES:,}",
         made_by=made_by,
         verdict=verdict(results),

@@ -42,8 +42,10 @@ class Results:
             self._groups.setdefault((outcome.method, outcome.case), []).append(outcome)
 
     @property
-    def draws(self) -> int:
-        return len({outcome.draw for outcome in self.outcomes})
+    def draws(self) -> dict[str, int]:
+        """How many draws each model has."""
+        by_model = {model: {o.draw for o in self.outcomes if o.model == model} for model in MODELS}
+        return {model: len(draws) for model, draws in by_model.items() if draws}
 
     def group(self, method: str, case: Case) -> list[Outcome]:
         return self._groups[method, case]
