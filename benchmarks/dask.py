@@ -26,6 +26,7 @@ from aftermax import AutoHead, SPHClassifier
 from aftermax._scorefiles.folder import predict_folder
 from aftermax._scorefiles.types import ReadOptions
 from aftermax._utils.threads import one_thread
+from aftermax.bridges.dask import predict as lazy_predict
 from aftermax.bridges.dask_workers import over_workers
 from aftermax.data import load_vmnist
 from benchmarks.measure import Result, best_time
@@ -50,24 +51,44 @@ def speed() -> Iterator[Result]:
         sample = parquet.read_table(first_file(folder / "scores"))
         block = np.column_stack(sample.columns)[:KERNEL_SAMPLES].astype(np.float32)
         of_argmax = argmax_seconds(client, folder)
-        head_rates = {}
+        rates = {}
         for head in (AutoHead(progress=False), SPHClassifier()):
             head.fit(scores.val_logits, scores.val_labels)
-            kernel = kernel_rate(head, block)
-            predict(client, head, folder / "scores", folder)  # imports and compiles
-            seconds = from_disk(lambda head=head: predict(client, head, folder / "scores", folder), folder)
-            rate = SAMPLES / seconds / n_workers
-            head_rates[type(head).__name__] = rate
-            what = f"`{type(head).__name__}`, {SAMPLES:,} x 10 from disk, {n_workers} workers of {MEMORY}"
-            yield Result(f"{what}: throughput of a core", "in memory, one core", rate / kernel, "x")
-            yield Result(f"{what}: time", "Dask alone, read and argmax", seconds / of_argmax["read"], "x")
-            yield Result(f"{what}: time", "Dask alone, read, argmax and write", seconds / of_argmax["written"], "x")
-            yield Result(f"{what}: samples a second", "by itself", SAMPLES / seconds, "")
+            seconds = folder_seconds(client, head, folder)
+            rates[type(head).__name__] = SAMPLES / seconds / n_workers
+            yield from of_head(head, seconds, n_workers, block, folder, of_argmax)
             cached = predict(client, head, folder / "scores", folder)
-            yield Result(f"{what}: time with files in the page cache", "from disk", cached / seconds, "x")
+            what = f"{named(head)}: the same with files in the page cache"
+            yield Result(what, "from disk", cached / seconds, "x")
         yield Result("largest memory of a worker so far", "its limit is 1 GB", max(peak_memory(client)), "MB")
         yield from costs(client, head, folder)
-        yield from hundred_workers(client, head_rates)
+        yield from hundred_workers(client, rates)
+
+
+def of_head(
+    head: Any, seconds: float, n_workers: int, block: np.ndarray, folder: Path, of_argmax: dict[str, float]
+) -> Iterator[Result]:
+    """Against the same in memory, and against Dask without a head."""
+    what, kernel = named(head), kernel_rate(head, block)
+    rate = SAMPLES / seconds / n_workers
+    yield Result(f"{what}, a folder: samples a second", "by itself", SAMPLES / seconds, "")
+    yield Result(f"{what}, a folder: throughput of a core", "`predict` in memory, one core", rate / kernel, "x")
+    reading = reading_seconds(folder) * kernel
+    yield Result(f"{what}: reading parquet alone, one core", "`predict` in memory, one core", reading, "x")
+    yield Result(f"{what}, a folder: time", "Dask alone: read, argmax, write", seconds / of_argmax["written"], "x")
+    yield Result(f"{what}, a folder: time", "Dask alone: read, argmax", seconds / of_argmax["read"], "x")
+    counted = from_disk(lambda: counted_seconds(head, folder), folder)
+    yield Result(f"{what}, a data frame: time", "Dask alone: read, argmax", counted / of_argmax["read"], "x")
+
+
+def named(head: Any) -> str:
+    return f"`{type(head).__name__}`, {SAMPLES:,} x 10"
+
+
+def folder_seconds(client: Any, head: Any, folder: Path) -> float:
+    """The shortest time of predicting the folder, read from disk."""
+    predict(client, head, folder / "scores", folder)  # imports and compiles
+    return from_disk(lambda: predict(client, head, folder / "scores", folder), folder)
 
 
 @contextmanager
@@ -135,6 +156,22 @@ def predict(client: Any, head: Any, scores: Path, folder: Path) -> float:
     assert done.done_before == 0
     shutil.rmtree(out)
     return seconds
+
+
+def counted_seconds(head: Any, folder: Path) -> float:
+    """The seconds of predicting a data frame lazily: predictions only counted, as with Dask alone."""
+    import dask.dataframe as dd
+
+    begun = time.perf_counter()
+    assert len(lazy_predict(head, dd.read_parquet(str(folder / "scores")))) == SAMPLES
+    return time.perf_counter() - begun
+
+
+def reading_seconds(folder: Path) -> float:
+    """The seconds of reading a sample from parquet, in the page cache, on one core."""
+    path = first_file(folder / "scores")
+    rows = parquet.read_metadata(path).num_rows
+    return best_time(lambda: parquet.read_table(path, use_threads=False)) / rows
 
 
 # ---- Dask alone ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from benchmarks.measure import Result, alternate, in_new_process
 
 SIZES = (10, 30, 100, 214, 300, 1_000, 3_000, 10_000)
 SAMPLES = 2_000
-PREDICTED = 6_600  # classes, of which predictions are timed
+PREDICTED = 20_000, 6_600  # samples and classes, after which predictions are timed
 THOUSAND = 20_000, 1_000  # samples and classes
 LARGEST = 100_000, 10_000
 AT_ONCE = 2_000  # samples written
@@ -93,14 +93,15 @@ def speed() -> Iterator[Result]:
 
 def predictions(rng: np.random.Generator) -> Iterator[Result]:
     """Against argmax of the same scores, and reading them from memory."""
-    patterns = patterns_of(PREDICTED, rng)
-    logits, labels = scores(PREDICTED, 4_000, rng, patterns)
-    head = timed_fit(logits, labels, budget="fast").head
-    new = scores(PREDICTED, 2_000, rng, patterns)[0]
+    n_samples, n_classes = PREDICTED
+    patterns = patterns_of(n_classes, rng)
+    logits, labels = scores(n_classes, n_samples, rng, patterns)
+    head = timed_fit(logits.astype(np.float16), labels, budget="fast").head
+    new = scores(n_classes, 2_000, rng, patterns)[0]
     for dtype in (np.float16, np.float32):
         some = new.astype(dtype)
         ratio = alternate(lambda some=some: head.predict(some), lambda some=some: some.argmax(axis=1))
-        what = f"predict, K = {PREDICTED:,}, {np.dtype(dtype).name}, {head.chosen_}"
+        what = f"predict, K = {n_classes:,}, {np.dtype(dtype).name}, {head.chosen_}"
         yield Result(what, "argmax of the same", ratio, "x")
 
 

@@ -22,7 +22,7 @@ def test_many_classes_are_measured_from_the_fit_to_the_figure(tmp_path, monkeypa
     small = {
         "SIZES": (10, 300, 320),
         "SAMPLES": 400,
-        "PREDICTED": 300,
+        "PREDICTED": (1_200, 300),
         "THOUSAND": (1_200, 300),
         "LARGEST": (500, 300),
         "AT_ONCE": 200,
