@@ -21,12 +21,12 @@ class World(NamedTuple):
         return self.error(self.test_logits.argmax(axis=1))
 
 
-def confusing_world(n_classes=300, n_samples=1_500, n_test=2_000, seed=0, noise=1.0):
-    """Each class raises its own logit, and those of ten others more or less: the model errs in patterns."""
+def confusing_world(n_classes=300, n_samples=1_500, n_test=2_000, seed=0, noise=1.0, others=10, strength=1.0):
+    """Each class raises its own logit, and those of some others more or less: the model errs in patterns."""
     rng = np.random.default_rng(seed)
     patterns = 3.0 * np.eye(n_classes)
     for row in patterns:
-        row[rng.choice(n_classes, 10, replace=False)] += rng.uniform(1, 4, 10)
+        row[rng.choice(n_classes, others, replace=False)] += strength * rng.uniform(1, 4, others)
     return _drawn(rng, n_classes, n_samples, n_test, lambda codes: _noisy(rng, patterns[codes], noise))
 
 

@@ -53,6 +53,14 @@ def test_patterns_of_errors_are_found_by_class_means(head, confusing):
     assert head.gain_interval_[0] < gain
 
 
+@pytest.mark.parametrize(("n_samples", "others", "strength", "count"), [(900, 10, 1.0, 64), (6_000, 150, 0.4, 256)])
+def test_with_many_labels_and_wide_patterns_more_scores_are_compared(n_samples, others, strength, count):
+    world = confusing_world(n_samples=n_samples, others=others, strength=strength)
+    head = AutoHead(budget="fast", cv=2, classes=np.arange(300), progress=False).fit(world.logits, world.labels)
+    assert head.fitted_head_.means.count == count
+    assert world.error(head.predict(world.test_logits)) < world.softmax_error / 10
+
+
 def test_common_noise_is_removed_by_a_discriminant(dense_head, correlated):
     assert dense_head.chosen_ == DISCRIMINANTS
     gain = 1 - correlated.error(dense_head.predict(correlated.test_logits)) / correlated.softmax_error

@@ -27,8 +27,7 @@ def unit(rows):
 
 
 def test_similarities_are_cosines_with_shrunk_means(world, largest, monkeypatch):
-    monkeypatch.setattr(class_means, "LEAST_ENTRY", 0.0)
-    monkeypatch.setattr(class_means, "ENTRIES", N_CLASSES)
+    monkeypatch.setattr(class_means, "_with_fewer_entries", lambda rows, most: rows)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(world.labels))
     fitted = fit_class_means(largest, world.labels, weights, N_CLASSES)
     vectors = unit(dense(largest, N_CLASSES) * fitted.unit_weights)
@@ -53,10 +52,11 @@ def test_the_mean_of_a_class_without_labels_is_its_own_unit_vector(largest, worl
     np.testing.assert_allclose(fitted.as_matrix()[:, 7], np.eye(N_CLASSES)[7], atol=1e-6)
 
 
-def test_few_entries_of_each_class_are_kept(largest, world):
-    fitted = fit_class_means(largest, world.labels, np.ones(900), N_CLASSES)
+@pytest.mark.parametrize("count", [16, 64])
+def test_few_entries_of_each_class_are_kept(largest, world, count):
+    fitted = fit_class_means(largest.first(count), world.labels, np.ones(900), N_CLASSES)
     matrix = fitted.as_matrix()
-    assert np.count_nonzero(matrix, axis=0).max() <= class_means.ENTRIES
+    assert np.count_nonzero(matrix, axis=0).max() <= count
     np.testing.assert_allclose(np.linalg.norm(matrix, axis=0), 1.0, atol=1e-5)
 
 

@@ -29,9 +29,31 @@ def expected(logits, count):
 def test_they_exceed_the_next_one_by_what_numpy_finds(n_classes, dtype):
     logits = np.random.default_rng(0).normal(size=(50, n_classes)).astype(dtype)
     count = min(64, n_classes - 1)
-    found = largest_scores(logits, np.arange(50))
+    found = largest_scores(logits, np.arange(50), count)
     assert found.columns.shape == (50, count)
     np.testing.assert_allclose(dense(found, n_classes), expected(logits, count), atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [10, 64])
+def test_those_of_thousands_of_classes_are_found_wherever_they_are(count):
+    """Also where the values that are looked at first are the largest, or the smallest, of all."""
+    rng = np.random.default_rng(2)
+    logits = rng.normal(size=(40, 6_000)).astype(np.float32)
+    logits[10:20, ::11] += 10.0
+    logits[20:30, ::11] -= 10.0
+    logits[30:] = np.sort(logits[30:], axis=1)
+    found = largest_scores(logits, np.arange(40), count)
+    np.testing.assert_allclose(dense(found, 6_000), expected(logits, count), atol=1e-6)
+
+
+def test_the_largest_of_the_largest_are_those_that_would_be_found_at_once():
+    logits = np.random.default_rng(3).normal(size=(50, 400))
+    logits[7] = 0.0
+    logits[8, :9] = 5.0
+    logits[8, 9:] = 0.0
+    some = largest_scores(logits, np.arange(50), 100).first(8)
+    np.testing.assert_allclose(dense(some, 400), expected(logits, 8), atol=1e-6)
+    assert (np.diff(some.excess, axis=1) <= 0).all()
 
 
 @given(arrays(np.int8, (4, 130), elements=st.integers(-3, 3)))

@@ -75,3 +75,20 @@ def test_biases_of_single_classes_follow_their_frequency():
     shifted[:, 3] += 1.0
     found, _ = fit_many_stacking([shifted], samples)
     assert found.biases[3] - np.delete(found.biases, 3).mean() < -1.0
+
+
+@pytest.mark.parametrize("scale", [0.02, 0.05, 1.0])
+def test_the_scale_of_the_logits_changes_nothing(scale):
+    """Neither where softmax of them is nearly uniform, nor where it is nearly certain."""
+    rng = np.random.default_rng(0)
+    n_samples, n_classes = 600, 2_000
+    codes = rng.integers(n_classes, size=n_samples)
+    logits = -10 + rng.normal(size=(n_samples, n_classes)).astype(np.float32)
+    logits[np.arange(n_samples), rng.integers(n_classes, size=n_samples)] = -0.1
+    similarities = np.abs(0.03 * rng.normal(size=logits.shape)).astype(np.float32)
+    similarities[np.arange(n_samples), codes] += rng.uniform(0.2, 0.9, n_samples).astype(np.float32)
+    folds = np.repeat(np.arange(4), n_samples // 4)
+    counts = np.array([np.bincount(codes[folds != fold], minlength=n_classes) for fold in range(4)])
+    samples = StackingSamples(codes, np.ones(n_samples), folds, counts)
+    wanted = fit_many_stacking([10 * logits, similarities], samples)[1]
+    assert fit_many_stacking([np.float32(scale) * logits, similarities], samples)[1] == pytest.approx(wanted, rel=1e-3)

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, diags_array
 
 from aftermax._many.largest_scores import LargestScores
 
-ENTRIES, LEAST_ENTRY = 64, 0.05  # of a class mean that are kept: the largest, and how large they are at least
+LEAST_ENTRY = 0.4  # of a class mean that is kept, relative to a vector of as many equal entries as samples have
 OWN_SAMPLES = 1.0  # how many samples the unit vector of a class counts for in its mean
 LEAST = 1e-3  # of a unit's weight and of the unit vector's length
 
@@ -85,7 +85,7 @@ def fit_class_means(
     sums = members @ vectors
     own = max(float(sums.diagonal().sum() / max(weights.sum(), LEAST)), LEAST)
     means = csr_array(sums + diags_array(np.full(n_classes, OWN_SAMPLES * own, np.float32)))
-    by_unit = csr_array(_unit_length(_with_fewer_entries(_unit_length(means))).T)
+    by_unit = csr_array(_unit_length(_with_fewer_entries(_unit_length(means), count)).T)
     by_unit.sort_indices()
     return ClassMeans(
         count, unit_weights, by_unit.indptr.astype(np.int64), by_unit.indices.astype(np.int32), by_unit.data
@@ -99,8 +99,10 @@ def _vectors(largest: LargestScores, n_classes: int) -> tuple[csr_array, NDArray
     unit_weights = np.maximum(np.log((n_samples + 1) / (named + 1)), LEAST)
     unit_weights = (unit_weights / unit_weights.max()).astype(np.float32)
     begins = np.arange(0, n_samples * count + 1, count)
-    values = (unit_weights[largest.columns] * largest.excess).ravel()
-    return _unit_length(csr_array((values, largest.columns.ravel(), begins), (n_samples, n_classes))), unit_weights
+    values = unit_weights[largest.columns] * largest.excess
+    lengths = np.sqrt(np.einsum("nj,nj->n", values, values))[:, None]
+    np.divide(values, lengths, out=values, where=lengths > 0)
+    return csr_array((values.ravel(), largest.columns.ravel(), begins), (n_samples, n_classes)), unit_weights
 
 
 def _unit_length(rows: csr_array) -> csr_array:
@@ -109,12 +111,13 @@ def _unit_length(rows: csr_array) -> csr_array:
     return csr_array((rows.data * np.repeat(factors, np.diff(rows.indptr)), rows.indices, rows.indptr), rows.shape)
 
 
-def _with_fewer_entries(rows: csr_array) -> csr_array:
+def _with_fewer_entries(rows: csr_array, most: int) -> csr_array:
+    """The largest entries of each row, as many as a sample has; the smallest of these are noise."""
     from aftermax._many import kernels
 
     kept = np.zeros(len(rows.data), dtype=np.bool_)
-    kernels.keep_largest(rows.indptr.astype(np.int64), rows.data, ENTRIES, kept)
-    kept &= rows.data >= LEAST_ENTRY
+    kernels.keep_largest(rows.indptr.astype(np.int64), rows.data, most, kept)
+    kept &= rows.data >= LEAST_ENTRY / np.sqrt(most)
     counts = np.add.reduceat(np.append(kept, False).astype(np.int64), rows.indptr[:-1])
     counts[np.diff(rows.indptr) == 0] = 0
     return csr_array((rows.data[kept], rows.indices[kept], np.concatenate([[0], np.cumsum(counts)])), rows.shape)

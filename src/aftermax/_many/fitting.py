@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from aftermax._many.class_means import ClassMeans, fit_class_means
 from aftermax._many.discriminant import Discriminant, OutOfFoldDiscriminants, Settings, out_of_fold, settings_for
 from aftermax._many.head import ManyClassesHead
+from aftermax._many.largest_scores import COUNTS
 from aftermax._many.projections import Projected, project_many_features, project_many_logits
 from aftermax._many.samples import ManySamples
 from aftermax._many.stacking import Base, ManyStacking, StackingSamples, fit_many_stacking
@@ -39,6 +40,7 @@ class FittedMany(NamedTuple):
     temperature: float
     heads: dict[str, Head]
     stacking_weights: dict[str, float]
+    compared: int  # of a sample's largest scores, with class means
     stackings: dict[str, ManyStacking]
     scale: float
     discriminants: Sequence[_FittedDiscriminant]
@@ -46,8 +48,9 @@ class FittedMany(NamedTuple):
 
     def with_means_of(self, samples: ManySamples) -> dict[str, Head]:
         """The heads of all tiers with the class means and the numbers of labels of other samples."""
-        means = fit_class_means(samples.largest, samples.codes, samples.weights, samples.n_classes)
-        return _heads(means, samples.label_counts(), *self[3:])
+        largest = samples.largest.first(self.compared)
+        means = fit_class_means(largest, samples.codes, samples.weights, samples.n_classes)
+        return _heads(means, samples.label_counts(), *self[4:])
 
 
 def fit_many(samples: ManySamples, *, dense: bool = True, keep_unlabelled: bool = False) -> FittedMany:
@@ -60,7 +63,7 @@ def fit_many(samples: ManySamples, *, dense: bool = True, keep_unlabelled: bool 
     del logits
     temperature = fit_softmax_temperature(some.every(LOGITS_TO_CHOOSE_ON).in_memory())
     stackings = {BIASES: fit_many_stacking(bases, stacked_on, by_count=False)[0]}
-    means, similarities = _fit_means(samples, folds, wanted)
+    means, similarities = _fit_means(samples, folds, wanted, bases[0], stacked_on)
     bases.append(similarities)
     stackings[CLASS_MEANS] = fit_many_stacking(bases, stacked_on)[0]
     discriminants: list[_FittedDiscriminant] = []
@@ -78,7 +81,7 @@ def fit_many(samples: ManySamples, *, dense: bool = True, keep_unlabelled: bool 
     parts = stackings, scale, discriminants, kept
     heads = _heads(means, samples.label_counts(), *parts)
     weights = _weights_by_name(stackings[next(reversed(stackings))], samples, dense)
-    return FittedMany(temperature, heads, weights, *parts)
+    return FittedMany(temperature, heads, weights, means.count, *parts)
 
 
 # ---- folds and samples -----------------------------------------------------------------------------------------------
@@ -103,19 +106,44 @@ def _stacking_samples(samples: ManySamples, folds: NDArray[np.int64]) -> tuple[S
 # ---- corrections -----------------------------------------------------------------------------------------------------
 
 
-def _fit_means(samples: ManySamples, folds: NDArray[np.int64], wanted: NDArray[np.intp]) -> tuple[ClassMeans, Base]:
-    """Class means of all samples, and the out-of-fold similarities of the wanted ones."""
+def _fit_means(
+    samples: ManySamples,
+    folds: NDArray[np.int64],
+    wanted: NDArray[np.intp],
+    logits: Base,
+    stacked_on: StackingSamples,
+) -> tuple[ClassMeans, Base]:
+    """Class means of all samples, and the out-of-fold similarities of the wanted ones.
 
-    def fitted_on(which: NDArray[np.bool_]) -> ClassMeans:
-        part = samples.largest.take(which), samples.codes[which], samples.weights[which]
-        return fit_class_means(*part, samples.n_classes)
+    With few labels, the largest scores of a sample are all that class means can tell; with many, also smaller ones. How
+    many are compared is chosen by the out-of-fold log loss.
+    """
+    counts = sorted({min(count, samples.n_classes - 1) for count in COUNTS})
+    choosing = _first_folds(stacked_on, logits)
+    part, base = stacked_on.take(choosing), logits[choosing]
+    best, lowest = (counts[0], np.empty(0, np.float32)), np.inf
+    for count in counts:
+        similarities = _out_of_fold_similarities(samples, folds, wanted, count)
+        loss = fit_many_stacking([base, similarities[choosing]], part, biases=False)[1]
+        if loss < lowest:
+            best, lowest = (count, similarities), loss
+    largest = samples.largest.first(best[0])
+    return fit_class_means(largest, samples.codes, samples.weights, samples.n_classes), best[1]
 
+
+def _out_of_fold_similarities(
+    samples: ManySamples, folds: NDArray[np.int64], wanted: NDArray[np.intp], count: int
+) -> Base:
+    largest = samples.largest.first(count)
     out = np.empty((len(wanted), samples.n_classes), np.float32)
     for fold in np.unique(folds):
         held_out = folds[wanted] == fold
         if held_out.any():
-            out[held_out] = fitted_on(folds != fold).similarities(samples.largest.take(wanted[held_out]))
-    return fitted_on(np.ones(len(folds), dtype=bool)), out
+            which = folds != fold
+            others = largest.take(which), samples.codes[which], samples.weights[which]
+            means = fit_class_means(*others, samples.n_classes)
+            out[held_out] = means.similarities(largest.take(wanted[held_out]))
+    return out
 
 
 def _projections(samples: ManySamples, scale: float, dense: bool) -> list[Projected]:
@@ -135,14 +163,19 @@ def _patterns(projected: Projected, samples: ManySamples) -> NDArray[np.float32]
 
 def _choose(found: OutOfFoldDiscriminants, logits: Base, samples: StackingSamples) -> Settings:
     """The hyperparameters of a discriminant with the lowest out-of-fold log loss, stacked on the logits."""
-    first = np.flatnonzero(samples.folds < FOLDS_TO_CHOOSE_ON)
-    some = first[:: -(-len(first) * logits.shape[1] // LOGITS_TO_CHOOSE_ON)]
+    some = _first_folds(samples, logits)
     part, base = samples.take(some), logits[some]
 
     def loss(settings: Settings) -> float:
         return fit_many_stacking([base, found.scores(settings, some)], part, biases=False)[1]
 
     return min(settings_for(found.projected.shape[1]), key=loss)
+
+
+def _first_folds(samples: StackingSamples, logits: Base) -> NDArray[np.intp]:
+    """The samples that hyperparameters are chosen on."""
+    first = np.flatnonzero(samples.folds < FOLDS_TO_CHOOSE_ON)
+    return first[:: -(-len(first) * logits.shape[1] // LOGITS_TO_CHOOSE_ON)]
 
 
 def _cut(projection: Projection, settings: Settings) -> Projection:

@@ -4,7 +4,8 @@ import numpy as np
 
 from aftermax._utils.compiled import compiled
 
-BLOCK = 64  # values that are compared with the threshold at once
+BLOCK = 16  # values that are compared with the threshold at once
+LOOKED_AT = 512  # values of a row that tell roughly where its largest begin
 
 
 @compiled
@@ -22,13 +23,37 @@ def _keep_largest_of(values, columns, filled, size):
 
 
 @compiled
+def _likely_threshold(row, size, values):
+    """A value that probably, but not certainly, more than ``size`` values of a row exceed, by some of them."""
+    step = len(row) // LOOKED_AT
+    exceeding = 8 + 3 * size // (2 * max(step, 1))
+    if step < 4 or exceeding > LOOKED_AT // 2:
+        return -np.inf
+    for place in range(LOOKED_AT):
+        values[place] = row[place * step]
+    return np.partition(values[:LOOKED_AT], LOOKED_AT - exceeding)[LOOKED_AT - exceeding]
+
+
+@compiled
 def _largest_of_row(row, size, values, columns):
     """Fill the first places with the largest values of a row and their columns; the smallest of these.
 
-    Values above a threshold are collected; when there is no room for more, the largest are kept, and the threshold is
-    raised to the smallest of them. Of values that equal it in the end, the columns are not theirs.
+    Of values that equal it, the columns are not theirs.
     """
-    threshold, filled = -np.inf, 0
+    threshold = _likely_threshold(row, size, values)
+    filled = _values_above(row, threshold, size, values, columns)
+    if filled < size:
+        filled = _values_above(row, -np.inf, size, values, columns)
+    return _keep_largest_of(values, columns, filled, size)
+
+
+@compiled
+def _values_above(row, threshold, size, values, columns):
+    """Collect the values above a threshold, and their columns; how many there are.
+
+    When there is no room for more, the largest are kept, and the threshold is raised to the smallest of them.
+    """
+    filled = 0
     for first in range(0, len(row), BLOCK):
         last = min(first + BLOCK, len(row))
         above = 0  # a sum of comparisons is computed with vector registers
@@ -42,7 +67,7 @@ def _largest_of_row(row, size, values, columns):
             if row[column] > threshold:
                 values[filled], columns[filled] = row[column], column
                 filled += 1
-    return _keep_largest_of(values, columns, filled, size)
+    return filled
 
 
 @compiled
@@ -79,7 +104,7 @@ def take_largest(values, columns, excess):
 @compiled
 def _room(count):
     """How many values are collected before the largest are picked."""
-    return 4 * (count + 1) + BLOCK
+    return max(4 * (count + 1) + BLOCK, LOOKED_AT)
 
 
 @compiled

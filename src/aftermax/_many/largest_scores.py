@@ -9,18 +9,28 @@ from numpy.typing import NDArray
 
 from aftermax._utils.threads import over_ranges, samples_per_range
 
-COUNT = 64  # of a sample's scores
+COUNTS = (64, 128, 256)  # of a sample's scores; which is best is chosen
 
 
 class LargestScores(NamedTuple):
     """The columns of each sample's largest scores, and by how much these exceed the next one, largest = 1.
 
-    All other scores count as 0. With thousands of classes, most scores are noise: what is left is a sparse vector in
-    which similar samples are close.
+    The largest is first. All other scores count as 0. With thousands of classes, most scores are noise: what is left
+    is a sparse vector in which similar samples are close.
     """
 
-    columns: NDArray[np.int32]  # (n_samples, COUNT)
+    columns: NDArray[np.int32]  # (n_samples, count)
     excess: NDArray[np.float32]
+
+    def first(self, count: int) -> LargestScores:
+        """The largest of them only, and by how much these exceed the next one."""
+        if count >= self.columns.shape[1]:
+            return self
+        following = self.excess[:, count : count + 1]
+        spans = 1 - following
+        excess = self.excess[:, :count] - following
+        np.divide(excess, spans, out=excess, where=spans > 0)
+        return LargestScores(self.columns[:, :count], excess)
 
     def take(self, which: Any) -> LargestScores:
         """Those of some samples."""
@@ -33,7 +43,7 @@ def as_single_or_double(values: NDArray[Any]) -> NDArray[Any]:
     return np.require(values, wanted, ["C", "A", "W"])
 
 
-def largest_scores(logits: NDArray[Any], rows: NDArray[np.intp], count: int = COUNT) -> LargestScores:
+def largest_scores(logits: NDArray[Any], rows: NDArray[np.intp], count: int = COUNTS[-1]) -> LargestScores:
     """The largest scores of some rows, read some at a time."""
     from aftermax._many import kernels
 
@@ -42,7 +52,10 @@ def largest_scores(logits: NDArray[Any], rows: NDArray[np.intp], count: int = CO
 
     def work(first: int, last: int) -> None:
         values = as_single_or_double(logits[rows[first:last]])
-        kernels.take_largest(values, found.columns[first:last], found.excess[first:last])
+        columns, excess = found.columns[first:last], found.excess[first:last]
+        kernels.take_largest(values, columns, excess)
+        order = np.argsort(-excess, axis=1, kind="stable")
+        columns[:], excess[:] = np.take_along_axis(columns, order, 1), np.take_along_axis(excess, order, 1)
 
     over_ranges(work, len(rows), samples_per_range(logits.shape[1]))
     return found

@@ -20,7 +20,10 @@ from aftermax._utils.multinomial import platt_smoothing
 
 FEW = 3  # classes with fewer labels share a bias
 COUNT_PRIOR = 0.5  # of these biases: 1 / (2 * prior) is their variance
-MAX_STEPS, MAX_HALVINGS, TOLERANCE = 30, 12, 1e-6
+MAX_STEPS, MAX_HALVINGS, TOLERANCE = 60, 12, 1e-6
+# By how much a step of Newton's method may change the scores, in standard deviations within a sample: a longer one may
+# end where probabilities are 0 or 1, and nothing tells the way back.
+LONGEST_STEP = 2.0
 ROUNDS = 3  # of fitting the weights and the biases of single classes
 LARGEST_STEP = 1.0  # of a bias
 
@@ -87,8 +90,9 @@ class _Problem:
         n_samples, self.n_classes = bases[0].shape
         self.shares = samples.weights / samples.weights.sum()
         self.smoothing = platt_smoothing(n_samples)
-        spreads = [float(np.sqrt(np.mean(base.var(axis=1)))) for base in self.bases[1:]]
-        self.penalties = np.array([0.0, *(CORRECTION_PRIOR / n_samples * one for one in spreads), *[0.0] * FEW])
+        self.spreads = np.array([*(np.sqrt(np.mean(base.var(axis=1))) for base in self.bases), *[1.0] * FEW])
+        self.penalties = np.append(CORRECTION_PRIOR / n_samples * self.spreads[: self.count], np.zeros(FEW))
+        self.penalties[0] = 0.0
         self.free = np.ones(self.count + FEW, dtype=bool)
         self.free[self.count :] = by_count & (samples.label_counts.min(initial=FEW) < FEW)
         self.targets = self._targets()
@@ -116,6 +120,7 @@ class _Problem:
             step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
             if -(gradient @ step) / 2 <= TOLERANCE * abs(loss):
                 break
+            step *= min(1.0, LONGEST_STEP / float(np.abs(step * self.spreads).max()))
             for halvings in range(MAX_HALVINGS):
                 moved = theta + step / 2**halvings
                 moved[: self.count] = np.maximum(moved[: self.count], 0.0)
