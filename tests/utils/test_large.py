@@ -7,7 +7,7 @@ from aftermax._heads.reference import Reference
 from aftermax._utils import large
 from aftermax._utils.folds import row_hashes
 from aftermax._utils.labelled_samples import labelled_samples
-from aftermax._utils.large import are_many, as_floats, predicted_columns
+from aftermax._utils.large import are_many, are_usable, as_floats, predicted_columns
 from aftermax._utils.softmax import softmax_certainty
 
 N_CLASSES = 300
@@ -19,6 +19,15 @@ PRECISIONS = [np.float16, np.float32, np.float64]
 @pytest.fixture
 def small_chunks(monkeypatch):
     monkeypatch.setattr(large, "VALUES_PER_CHUNK", 7 * N_CLASSES)
+
+
+@pytest.mark.parametrize("dtype", PRECISIONS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 65504.0, -65504.0, 0.0, -0.0, 1e-7])
+def test_infinite_values_and_nan_are_found_in_every_precision(dtype, value):
+    values = np.zeros((4, 6), dtype)
+    values[2, 3] = value
+    for some in (values, values[:, ::3], values.T, np.asfortranarray(values)):
+        assert are_usable(some) == np.isfinite(value)
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)

@@ -16,6 +16,7 @@ from aftermax._utils.threads import over_ranges
 
 # Logits are many if they have more columns than this, or are more than that (160 MB in float64).
 MANY_CLASSES, MANY_LOGITS = 256, 20_000_000
+HALF_EXPONENT = 0x7C00  # of a float16, as bits
 LARGEST_VALUE = 1e100  # of logits, features and weights: sums of squares stay finite
 VALUES_PER_CHUNK = 2**17  # 1 MB in float64, which stays in a core's cache
 
@@ -43,7 +44,11 @@ def are_usable(values: NDArray[Any]) -> bool:
     >>> [are_usable(np.array([0.0, value])) for value in (-5.0, 1e200, np.inf, np.nan)]
     [True, False, False, False]
     """
-    return values.size == 0 or (float(values.max()) <= LARGEST_VALUE and float(values.min()) >= -LARGEST_VALUE)
+    if values.size == 0:
+        return True
+    if values.dtype == np.float16:  # numpy compares halves slowly; inf and NaN have all bits of the exponent set
+        return int((values.view(np.uint16) & HALF_EXPONENT).max()) < HALF_EXPONENT
+    return float(values.max()) <= LARGEST_VALUE and float(values.min()) >= -LARGEST_VALUE
 
 
 def samples_per_chunk(n_columns: int, values: int | None = None) -> int:
