@@ -98,7 +98,7 @@ def collect_logits(
         for number, batch in enumerate(loader):
             inputs, batch_labels = _inputs_and_labels(batch, number)
             moved = _moved(inputs, target)
-            batch_logits = _logits_in(run(model, moved, number), moved)
+            batch_logits = logits_in(run(model, moved, number), moved)
             logits.append(as_array(batch_logits))
             of_layers = [as_array(values) for values in layers.of_last_batch(batch_logits)]
             features += [np.hstack(of_layers)] if of_layers else []
@@ -136,7 +136,7 @@ def _device_of(model: nn.Module) -> torch.device | None:
     return None
 
 
-def _logits_in(output: Any, inputs: Any) -> Tensor:
+def logits_in(output: Any, inputs: Any) -> Tensor:
     """The logits in a model's output for some inputs, with two dimensions."""
     has_key = isinstance(output, Mapping) and "logits" in output
     logits = output["logits"] if has_key else getattr(output, "logits", output)
