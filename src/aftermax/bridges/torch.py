@@ -19,7 +19,7 @@ try:
 except ImportError as error:
     raise ImportError("Heads as PyTorch modules need torch: pip install 'aftermax[torch]'") from error
 
-from aftermax.bridges._collect_logits import Collected, collect_logits
+from aftermax.bridges._collect_logits import ONE_ROW_FOR_EACH_LABEL, Collected, collect_logits
 from aftermax.bridges._torch_network import NetworkWithHead
 from aftermax.bridges._torch_operations import TorchOperations
 from aftermax.bridges._torch_state import REBUILD, State, difference, state_from_tensor, state_to_tensor
@@ -235,9 +235,12 @@ class Head(nn.Module):
         )
         for (name, columns, source), values in zip(sources, inputs, strict=False):
             if values.ndim != 2 or values.shape[1] != columns:
+                several = f" For several labels an input: {ONE_ROW_FOR_EACH_LABEL}." * (
+                    name == "logits" and values.ndim > 2
+                )
                 raise ValueError(
                     f"{name} have shape {tuple(values.shape)}, but the head was fitted on {columns} columns: pass the "
-                    f"{source} that it was fitted on, of shape (n_samples, {columns})."
+                    f"{source} that it was fitted on, of shape (n_samples, {columns}).{several}"
                 )
         n_samples, n_others = len(inputs[0]), len(inputs[-1])
         if n_samples != n_others:
