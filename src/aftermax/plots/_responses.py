@@ -52,13 +52,13 @@ class Scales(NamedTuple):
 def response_scales(array: ResponseArray, by: str, some: ArrayLike) -> Scales:
     """The size of the response of some units to their own class.
 
-    Where that is unknown or near zero, the largest of the unit's column or of the class's row: divided by next to
-    nothing, all other responses would be far off the axis, or the own one would be a point at zero.
+    Where that is unknown or near zero, as far as the largest of the unit's column or of the class's row reaches, with
+    its spread: divided by next to nothing, responses and spreads would be huge numbers.
     """
     wanted = np.asarray(some)
     own = np.abs(array.center[wanted, wanted])
-    sizes = np.abs(array.center[:, wanted].T if by == "column" else array.center[wanted])
-    largest = np.nanmax(sizes, axis=1, initial=0.0)
+    reach = np.abs(array.center) + np.maximum(array.left, array.right)
+    largest = np.nanmax(reach[:, wanted].T if by == "column" else reach[wanted], axis=1, initial=0.0)
     usable = np.isfinite(own) & (own > 0) & (own >= LEAST_OWN * largest)
     return Scales(np.where(usable, own, np.where(largest > 0, largest, 1.0)), usable)
 

@@ -35,7 +35,7 @@ class ClassPairDisplay(Display):
     On the left, every unit's response to the first class, as softmax compares them: where the units of both classes
     (shaded) overlap, it confuses them. On the right, the responses to both classes, each unit in units of its response
     to its own class: units that respond differently to the two separate them. Where a unit's response to its own class
-    is less than a tenth of its largest one, it is in units of that.
+    is less than a tenth of its largest one with its spread, it is in units of that.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class ClassPairDisplay(Display):
         self._write_separations(right, units)
         right.set_title(f"Classes {first} and {second}, unit by unit", fontsize="medium", **font)
         own = response_scales(self.response_array, "column", units).are_own
-        near_zero = "" if own.all() else "; its largest, where that is near 0"
-        right.set_xlabel(f"response (each unit's to its own class{near_zero} = 1)")
+        unit = "each unit's to its own class = 1" if own.all() else "own class = 1; near 0: the largest"
+        right.set_xlabel(f"response ({unit})")
         handles, labels = right.get_legend_handles_labels()
         style: dict[str, Any] = {"loc": "outside lower center"} if new else {"bbox_to_anchor": (0.5, -0.2)}
         where = self.figure_ if new else left

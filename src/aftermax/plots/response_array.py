@@ -57,7 +57,7 @@ class ResponseArrayDisplay(Display):
     Column j holds the responses of unit j to every class, in units of its response to its own class: how they differ
     from class to class is what softmax ignores. Row i holds the responses of every unit to class i, in units of the
     response of the class's own unit: this is what softmax compares. Where that response is less than a tenth of the
-    largest of the panel, they are in units of the largest, which the axis calls "max".
+    largest of the panel with its spread, they are in units of that, which the axis calls "max".
 
     Parameters
     ----------
