@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
 Styles = Mapping[str, Style]
 
-COLUMNS = (("vmnist", "letters", "text", "files"), ("shift-mnist",), ("shift-cifar10",))
 AUTO = Style("AutoHead", "D", "", "#0b4f9e", "#0b4f9e")
 ON_LOGITS: Styles = {"sph": Style("SPH (SPHClassifierCV)", "^", "", "#c46a1f", "white"), "auto": AUTO}
 WITH_FEATURES: Styles = {
     "auto": AUTO._replace(fill="white", label="AutoHead without features"),
     "auto_features": Style("AutoHead with features", "o", "", "#0b4f9e", "#0b4f9e"),
 }
+WIDTH = 6.6  # inches
 MIN_X = -45.0  # per cent; the figure ends here, and longer lines are cut
 
 
 def draw(results: Results, peers: Sequence[str], ours: Styles) -> Figure:
-    """Gains by case: our heads, the best single peer, and from the worst to the best peer; a panel for a family."""
+    """Gains by case: our heads, the best single peer, and from the worst to the best peer; a panel for a family.
+
+    The panels are below each other, and the figure is as wide as a page, so that it can be read on one and on a phone.
+    """
     shown = {**_best(results, peers), **ours}  # the most important last, and so on top
-    cases = {family: [case for case in results.cases if case[0] == family] for family in FAMILIES}
-    columns = [drawn for column in COLUMNS if (drawn := [family for family in column if cases[family]])]
-    tallest = max(sum(len(cases[family]) + 4 for family in column) for column in columns)
-    figure = new_figure(max(4.6 * len(columns), 7.0), 1.0 + 0.17 * tallest)
+    cases = {family: found for family in FAMILIES if (found := [case for case in results.cases if case[0] == family])}
+    heights = [len(of_family) + 1.0 for of_family in cases.values()]
+    figure = new_figure(WIDTH, 1.0 + 0.21 * sum(heights) + 0.35 * len(heights))
+    panels = figure.subplots(len(cases), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
     handles: dict[str, Any] = {}
-    for part, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
-        heights = [len(cases[family]) for family in column]
-        panels = part.subplots(len(column), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for axes, family in zip(panels, column, strict=True):
-            _draw_family(axes, results, cases[family], peers, shown)
-            axes.set_title(FAMILIES[family], fontsize="medium")
-            handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-        panels[-1].set_xlabel("fewer test errors than softmax, %; mean over networks", fontsize="small")
-    places = 4 if len(columns) > 1 else 2  # in a row: one column of panels is narrow
-    figure.legend([*handles.values()], [*handles], loc="outside lower center", ncols=places, fontsize="small")
+    for axes, (family, of_family) in zip(panels, cases.items(), strict=True):
+        _draw_family(axes, results, of_family, peers, shown)
+        axes.set_title(FAMILIES[family], fontsize="medium", weight="bold")
+        handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    panels[0].set_xlim(max(panels[0].get_xlim()[0], MIN_X), None)
+    panels[-1].set_xlabel("fewer test errors than softmax, %; mean over networks", fontsize="small")
+    figure.legend([*handles.values()], [*handles], loc="outside upper center", ncols=1, fontsize="medium")
     return figure
 
 
@@ -73,11 +73,10 @@ def _draw_family(axes: Axes, results: Results, cases: Sequence[CaseKey], peers: 
                 x, y, style.marker, color=style.colour, markerfacecolor=style.fill, markersize=size, label=style.label
             )
     labels = [f"{case_title(case).split(', ')[-1]}; {case[2]:,} samples" for case in cases]
-    axes.set_yticks(range(len(cases)), labels, fontsize="x-small")
+    axes.set_yticks(range(len(cases)), labels, fontsize="small")
     axes.set_ylim(len(cases) - 0.4, -0.6)
-    axes.set_xlim(max(axes.get_xlim()[0], MIN_X), None)
     axes.tick_params(axis="y", length=0)
-    axes.tick_params(axis="x", labelsize="small")
+    axes.tick_params(axis="x", labelbottom=True)
     axes.grid(axis="y", color="#eeeeee", linewidth=0.6)
     axes.set_axisbelow(True)
     hide_frame(axes, "top", "right", "left")

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
-from aftermax import AutoHead
+from aftermax import AutoHead, SoftmaxClassifier
 from aftermax.bridges.torch import Collected, Head, collect_logits
 from helpers.terminal import Terminal
 
@@ -291,7 +291,11 @@ def test_a_model_that_ends_in_softmax_gives_a_warning(network, unseen):
 @pytest.mark.parametrize(
     ("output", "error", "message"),
     [
-        (torch.zeros(2, 7, 3), ValueError, r"logits of shape \(2, 7, 3\).*one vector of logits per label"),
+        (
+            torch.zeros(2, 7, 3),
+            ValueError,
+            r"logits of shape \(2, 7, 3\).* one row for each label: logits\.flatten\(0, -2\) if .* with groups=, the",
+        ),
         (torch.zeros(3), ValueError, r"If the loader yields single samples, pass batches: a DataLoader, or \[inputs\]"),
         ((torch.zeros(2, 3), None), TypeError, "returned a tuple: wrap it in a module that returns its logits"),
         (
@@ -304,6 +308,20 @@ def test_a_model_that_ends_in_softmax_gives_a_warning(network, unseen):
 def test_outputs_that_are_not_logits_are_refused(output, error, message):
     with pytest.raises(error, match=message):
         collect_logits(model_returning(output), [(torch.zeros(2, 4), torch.zeros(2))])
+
+
+def test_the_recipe_for_pixels_gives_a_row_for_each_pixel():
+    torch.manual_seed(0)
+    images, network = torch.randn(4, 3, 5, 6), nn.Conv2d(3, 7, 1)
+    rows = collect_logits(nn.Sequential(network, Pixels()), [images]).logits
+    np.testing.assert_allclose(rows[6 + 2], network(images)[0, :, 1, 2].detach(), rtol=1e-6)
+    with pytest.raises(ValueError, match=r"For several labels an input: .*logits\.movedim\(1, -1\)\.flatten\(0, -2\)"):
+        Head.from_fitted(SoftmaxClassifier().fit(rows, rows.argmax(axis=1)))(network(images))
+
+
+class Pixels(nn.Module):
+    def forward(self, logits):
+        return logits.movedim(1, -1).flatten(0, -2)
 
 
 @pytest.mark.parametrize(

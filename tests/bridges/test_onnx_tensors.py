@@ -66,6 +66,6 @@ def test_names_of_logits_and_features_are_asked_for_at_once():
         ": pass the name of the tensor with the logits ('end1' is float of shape (n, 10), 'logits' is float of shape "
         "(n, 10)) and the name of the tensor with the features (10 columns, such as 'end1', 'end0', 'logits', 'x')."
     )
-    with pytest.raises(ValueError, match=r"^This head was fitted with features: pass the name of the tensor with"):
+    with pytest.warns(UserWarning, match="The features are not named, so the head takes 'x'"):
         attach(network, head, logits="logits")
     attach(network, head, logits="logits", features="end0")

@@ -102,6 +102,17 @@ def test_features_come_from_several_tensors(folder, logits, tmp_path):
     assert (counted.rows, counted.differing) == (300, 0)
 
 
+def test_features_that_are_not_named_come_from_the_layer_of_the_logits(folder, logits, tmp_path):
+    samples, labels = make_samples(seed=1, n_samples=300, n_classes=3)
+    inputs, features = np.load(folder / "inputs.npy"), samples / [2, 0.5, 1]
+    aftermax.save(aftermax.AutoHead(cv=2).fit(samples, NAMES[labels], features=features), tmp_path / "head.npz")
+    asked = ["--onto", "network.onnx", "--logits-from", "logits"]
+    done = run_here("export", tmp_path / "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)
+    assert "warning: The features are not named, so the head takes 'x', as the layer of the logits does" in done.stderr
+    counted = agreement(tmp_path / "both.onnx", aftermax.load(tmp_path / "head.npz"), logits, inputs, inputs=inputs)
+    assert (counted.rows, counted.differing) == (300, 0)
+
+
 def test_without_its_inputs_the_head_of_a_network_is_checked_alone(folder, head, logits, tmp_path):
     asked = ["--onto", "network.onnx", "--logits-from", "logits", "--check", "scores.npz", "--part", "test"]
     done = run_here("export", "head.npz", tmp_path / "both.onnx", *asked, cwd=folder, check=True)

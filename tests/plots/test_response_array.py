@@ -19,6 +19,35 @@ def points(axes):
     return np.array([container.lines[0].get_xydata()[0] for container in axes.containers])
 
 
+def near_zero():
+    """Unit 1 hardly responds to its own class, but strongly to the others."""
+    center = np.array([[4.0, -3.0, 0.5], [0.5, 0.01, -0.5], [-1.0, -2.0, 5.0]])
+    spreads = np.full((3, 3), 0.5)
+    return ResponseArray(center, spreads, 2 * spreads, np.array([9, 9, 9]), np.array(["ant", "bee", "cat"]))
+
+
+@pytest.mark.parametrize(("by", "size"), [("column", 4.0), ("row", 1.5)])
+def test_where_a_response_to_the_own_class_is_near_zero_the_largest_is_the_unit(by, size):
+    array = near_zero()
+    display = ResponseArrayDisplay(array).plot(by=by)
+    drawn = display.axes_[1]
+    of_panel = array.center[:, 1] if by == "column" else array.center[1]
+    np.testing.assert_allclose(points(drawn)[:, 0], of_panel / size)
+    assert max(map(abs, drawn.get_xlim())) < 2
+    assert "max" in [label.get_text() for label in drawn.get_xticklabels()]
+    for axes in display.axes_[[0, 2]]:
+        assert "max" not in [label.get_text() for label in axes.get_xticklabels()]
+
+
+def test_a_pair_with_a_response_near_zero_says_what_its_unit_is():
+    left, right = ClassPairDisplay(near_zero(), "bee", "cat").plot().axes_
+    assert left.get_xlabel() == "response (the largest = 1)"
+    assert right.get_xlabel() == "response (own class = 1; near 0: the largest)"
+    assert max(map(abs, [*left.get_xlim(), *right.get_xlim()])) < 3
+    others = ClassPairDisplay(near_zero(), "ant", "cat").plot().axes_
+    assert others[0].get_xlabel() == "response (unit ant's to its own class = 1)"
+
+
 def test_column_j_shows_unit_j_scaled_by_its_own_class():
     head = SPHClassifier().fit(*make_samples(n_classes=4, home=3.0))
     display = ResponseArrayDisplay.from_estimator(head)

@@ -52,8 +52,19 @@ def test_a_fitted_model_stays_frozen_where_scikit_learn_clones(model):
     assert not search.best_estimator_.refitted_
     np.testing.assert_array_equal(search.best_estimator_.estimator_.coef_, model.coef_)
     assert search.best_params_ == {"head__alpha": 0.05}
-    with pytest.raises(ValueError, match="frozen"):
-        GridSearchCV(wrapped, {"estimator__C": [1.0]}, cv=2).fit(X[VAL], Y[VAL])
+
+
+def test_a_search_over_parameters_of_a_frozen_model_is_told_to_train_it_with_cv(model):
+    message = r"estimator__C is a parameter of the model, .* anew: PostHocClassifier\(model, cv=5\), without Frozen"
+    grid = {"estimator__C": [0.1, 1.0], "head__var_smoothing": [1e-9]}
+    search = GridSearchCV(PostHocClassifier(model, QUICK), grid, cv=2)
+    for wrapped in (model, FrozenEstimator(model)):
+        search.set_params(estimator=PostHocClassifier(wrapped, QUICK))
+        with pytest.raises(ValueError, match=message):
+            search.fit(X[VAL], Y[VAL])
+    as_advised = GridSearchCV(PostHocClassifier(model, QUICK, cv=2), grid, cv=2).fit(X[VAL], Y[VAL])
+    assert as_advised.best_params_["estimator__C"] == as_advised.best_estimator_.estimator_.C
+    assert clone(search.estimator).set_params(estimator=LogisticRegression(), estimator__C=3.0).estimator.C == 3.0
 
 
 def test_cross_validation_scores_the_model_that_was_passed(model):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from aftermax import AutoHead, audit
+from aftermax import AutoHead, SPHClassifier, audit
 from aftermax.data import load_vmnist
 from aftermax.report import write_report
 from helpers.report_pages import PATIENCE
@@ -87,6 +87,14 @@ def animals():
     logits, labels = make_samples(seed=1, n_samples=200)
     labels = np.array(["ant", "bee", "cat", "dog", "eel"])[labels]
     return audit(logits, labels, GaussianNB(), cv=3), logits, labels
+
+
+@pytest.fixture(scope="session")
+def gated():
+    """The same with SPH, which has a gate."""
+    logits, labels = make_samples(seed=1, n_samples=200)
+    labels = np.array(["ant", "bee", "cat", "dog", "eel"])[labels]
+    return audit(logits, labels, SPHClassifier(certainty=0.6), cv=3), logits, labels
 
 
 @pytest.fixture(scope="session")

@@ -39,8 +39,8 @@ def test_tables_are_sorted_by_click_and_by_key(opened, digits):
     assert orders == ["ascending", *["none"] * 7]
 
 
-def test_the_keyboard_alone_can_do_everything(opened, animals):
-    found, logits, labels = animals
+def test_the_keyboard_alone_can_do_everything(opened, gated):
+    found, logits, labels = gated
     page = opened(found, logits, labels)
     tab_to(page, "theme")
     page.keyboard.press("Enter")
@@ -91,8 +91,8 @@ def test_everything_has_a_name_for_screen_readers(opened, digits):
     assert page.locator("h1").count() == 1
 
 
-def test_a_tap_shows_values_until_the_next_tap(new_page, animals, tmp_path):
-    write_report(tmp_path / "report.html", *animals)
+def test_a_tap_shows_values_until_the_next_tap(new_page, gated, tmp_path):
+    write_report(tmp_path / "report.html", *gated)
     page = new_page(**TOUCH)
     page.goto((tmp_path / "report.html").as_uri())
     page.locator("#class-chart g").nth(0).tap()

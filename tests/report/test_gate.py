@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.naive_bayes import GaussianNB
 
 from aftermax import SPHClassifier, SPHClassifierCV, audit
 from aftermax._utils.text import percent
@@ -12,9 +11,8 @@ from helpers.samples import make_samples
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("case", ["digits", "animals", "many"])
-def test_the_gate_counts_exactly_the_samples_below_it(case, opened, request):
-    found, logits, labels = request.getfixturevalue(case)
+def test_the_gate_counts_exactly_the_samples_below_it(gated, opened):
+    found, logits, labels = gated
     page = opened(found, logits, labels)
     certainty = certainties(logits)
     wrong = np.asarray(found.classes)[logits.argmax(axis=1)] != labels
@@ -35,10 +33,19 @@ def test_the_gate_counts_exactly_the_samples_below_it(case, opened, request):
 def test_a_sample_exactly_at_the_gate_is_not_pooled(opened):
     logits = np.array([[3.0, 3.0], [0.0, 0.1], [1.0, 0.0], [-400.0, 400.0]]).repeat(5, axis=0)
     labels = np.array([0, 1, 0, 1]).repeat(5)  # certainties 0.5, 0.525, 0.731 and 1
-    page = opened(audit(logits, labels, GaussianNB(), cv=2), logits, labels)
+    page = opened(audit(logits, labels, SPHClassifier(), cv=2), logits, labels)
     for gate, pooled in ((0.5, 0), (0.505, 5), (0.53, 10), (0.735, 15), (1.0, 15)):
         page.locator("#gate").fill(str(gate))
         assert page.locator("#pooled-samples").text_content().startswith(f"{pooled} of 20"), gate
+
+
+@pytest.mark.parametrize("case", ["digits", "animals"])
+def test_a_head_that_is_not_sph_has_no_gate_and_its_page_no_slider(case, opened, request):
+    page = opened(*request.getfixturevalue(case))
+    assert page.locator("#gate, #pooled-samples").count() == 0
+    assert "gate" not in page.locator("section:has(#certainty-chart)").inner_text()
+    assert page.locator("#certainty-chart g").count() == 20
+    assert page.locator("#certainty-chart .gate").count() == 0
 
 
 @pytest.mark.filterwarnings("ignore:softmax is right on")

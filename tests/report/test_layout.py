@@ -59,6 +59,15 @@ def test_nothing_is_wider_than_the_screen(case, width, opened, request):
     assert page.evaluate(f"{outside}.map(one => one.textContent)") == []
 
 
+@pytest.mark.parametrize("case", ["digits", "animals", "gated"])
+def test_on_a_phone_nothing_is_scrolled_sideways_not_even_a_table(case, opened, request):
+    page = opened(*request.getfixturevalue(case), width=400)
+    wider = "[...document.querySelectorAll('body, .scroll')].filter(one => one.scrollWidth > one.clientWidth)"
+    assert page.evaluate(f"{wider}.map(one => one.outerHTML.slice(0, 200))") == []
+    outside = "[...document.querySelectorAll('td, th')].filter(one => one.scrollWidth > one.clientWidth + 1)"
+    assert page.evaluate(f"{outside}.map(one => one.textContent)") == []
+
+
 def test_on_a_narrow_screen_pairs_have_two_lines_and_columns_show_that_they_can_be_sorted(opened):
     logits, labels = make_samples(seed=1, n_samples=200)
     names = np.array(["cardiomegaly", "effusion", "infiltration", "no finding", "pneumonia"])

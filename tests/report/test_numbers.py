@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from aftermax import AutoHead, audit
+from aftermax import AutoHead, SPHClassifier, audit
 from aftermax._audit.verdict import better_and_worse, samples_to_be_sure
 from aftermax._utils.text import fewer, fewer_between, fewer_count, percent
 from aftermax.report._response_data import MAX_PICKED_CLASSES
@@ -99,9 +99,31 @@ def test_an_audit_without_errors_or_changes_is_shown_too(opened):
     assert "100.0 %" not in "".join(tiles)
     assert page.locator("#pair-chart").count() == 0
     assert "No pair of classes is confused more often or less often" in page.locator("main").text_content()
+    page = opened(audit(logits, labels, SPHClassifier(), cv=2), logits, labels)
     page.locator("#gate").fill("1")
     assert page.locator("#pooled-samples").text_content() == "40 of 40 (100.0 %)"
     assert page.locator("#pooled-share").text_content() == "0 of 0"
+
+
+def test_the_reliability_of_the_head_is_that_of_its_out_of_fold_probabilities(opened, digits, animals):
+    found, logits, labels = digits
+    page = opened(found, logits, labels)
+    shares = found.head.held_out_proba_
+    confidence, right = shares.max(axis=1), found.head.classes_[shares.argmax(axis=1)] == labels
+    bins = np.minimum((confidence * 10).astype(int), 9)
+    page.locator("#reliability-chart").focus()
+    page.keyboard.press("End")
+    words = page.locator("#reliability-chart .tooltip").text_content()
+    inside = right[bins == bins.max()]
+    assert words.startswith(
+        f"The head: {confidence[bins == bins.max()].mean():.3f} on average\n{inside.sum()} of {len(inside)}"
+    )
+    of_softmax = np.unique(np.minimum((certainties(logits) * 10).astype(int), 9))
+    assert page.locator("#reliability-chart g").count() == len(of_softmax) + len(np.unique(bins))
+    assert "Softmax only" not in page.locator("section:has(#reliability-chart)").inner_text()
+    alone = opened(*animals)
+    assert "this head has no out-of-fold probabilities" in alone.locator("section:has(#reliability-chart)").inner_text()
+    assert alone.locator("#reliability-chart .head").count() == 0
 
 
 def test_the_bars_of_the_histogram_hold_all_samples_and_errors(opened, digits):

@@ -11,6 +11,7 @@ from aftermax._abstention.curve import RiskCoverage
 from aftermax._abstention.record import Abstention
 from aftermax._audit import tables, verdict
 from aftermax._audit.counts import MAX_CLASSES, ClassCounts, PairCounts
+from aftermax._utils.reliability import Bins
 from aftermax.auto.candidates import Candidates
 from aftermax.decide.outcome import Outcome
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from aftermax.plots import AuditDisplay
 
-NOT_PLAIN = ("head", "risk_coverage")
+NOT_PLAIN = ("head", "risk_coverage", "reliability")
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +88,9 @@ class Audit:
     risk_coverage : RiskCoverage or None
         The error of the most certain samples, out-of-fold, for every share of them, by softmax and by the head; see
         :class:`~aftermax.plots.RiskCoverageDisplay`. None for a head without out-of-fold probabilities.
+    reliability : Bins or None
+        The accuracy of the head by its out-of-fold probability of what it predicts, in ten bins; see
+        :class:`~aftermax.plots.ReliabilityDisplay`. None for a head without out-of-fold probabilities.
     """
 
     rows: int
@@ -115,6 +119,7 @@ class Audit:
     outcome: Outcome | None = None
     abstention: Abstention | None = None
     risk_coverage: RiskCoverage | None = field(default=None, compare=False)
+    reliability: Bins | None = field(default=None, compare=False)
 
     @property
     def verdict(self) -> str:
@@ -137,7 +142,7 @@ class Audit:
         return tables.as_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything except the head and its curve as plain values, as for JSON; None instead of nan and infinity."""
+        """Everything except the head and its curves as plain values, as for JSON; None instead of nan and infinity."""
         values = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in NOT_PLAIN}
         if self.candidates is not None:
             values["candidates"] = self.candidates.to_dict()

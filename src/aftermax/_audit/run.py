@@ -25,6 +25,7 @@ from aftermax._utils.misaligned_columns import warn_if_misaligned
 from aftermax._utils.one_logit import is_one_logit, one_column
 from aftermax._utils.paired_tests import samples_range, wins_and_losses
 from aftermax._utils.random import generator
+from aftermax._utils.reliability import binned
 from aftermax._utils.softmax import softmax_certainty
 from aftermax._utils.splits import check_cv_parameter
 from aftermax._utils.text import listed
@@ -286,21 +287,25 @@ def _result(found: Predicted, samples: Samples, weights: NDArray[np.float64], me
         head=head,
         outcome=getattr(head, "outcome_", None),
         abstention=getattr(head, "abstention_", None),
-        risk_coverage=_risk_coverage(found, samples, weights, mask),
+        **_curves(found, samples, weights, mask),
     )
 
 
-def _risk_coverage(
+def _curves(
     found: Predicted, samples: Samples, weights: NDArray[np.float64], mask: NDArray[np.bool_]
-) -> RiskCoverage | None:
-    """The error of the most certain samples, out-of-fold; None for a head without out-of-fold probabilities."""
+) -> dict[str, Any]:
+    """What the out-of-fold probabilities of the head are worth; nothing for a head without them."""
     known = getattr(found.head, "held_out_proba_", None)
     if known is None or not np.isfinite(known[mask]).all():
-        return None
+        return {}
     codes, logits, decisions = samples.codes[mask], samples.logits[mask], found.codes[mask]
+    certainty, right = decided_probability(known[mask], decisions), decisions == codes
     shares, before = error_by_share(softmax_certainty(logits), predicted_columns(logits) == codes, weights)
-    _, after = error_by_share(decided_probability(known[mask], decisions), decisions == codes, weights)
-    return RiskCoverage(shares, before, after)
+    _, after = error_by_share(certainty, right, weights)
+    return {
+        "risk_coverage": RiskCoverage(shares, before, after),
+        "reliability": binned(np.clip(certainty, 0.0, 1.0), right),
+    }
 
 
 def _told_by(head: Any) -> Any:

@@ -47,7 +47,8 @@ def export(
         list[str] | None,
         text_option(
             "--features-from",
-            "The network's tensor with the features. Given several times, the tensors are put side by side.",
+            "The network's tensor with the features; by default what the layer of the logits takes. Given several "
+            "times, the tensors are put side by side.",
         ),
     ] = None,
     keep_outputs: Annotated[bool, typer.Option("--keep-outputs", help="Keep the network's own outputs, too.")] = False,

@@ -98,7 +98,7 @@ def collect_logits(
         for number, batch in enumerate(loader):
             inputs, batch_labels = _inputs_and_labels(batch, number)
             moved = _moved(inputs, target)
-            batch_logits = _logits_in(run(model, moved, number), moved)
+            batch_logits = logits_in(run(model, moved, number), moved)
             logits.append(as_array(batch_logits))
             of_layers = [as_array(values) for values in layers.of_last_batch(batch_logits)]
             features += [np.hstack(of_layers)] if of_layers else []
@@ -136,7 +136,13 @@ def _device_of(model: nn.Module) -> torch.device | None:
     return None
 
 
-def _logits_in(output: Any, inputs: Any) -> Tensor:
+ONE_ROW_FOR_EACH_LABEL = (
+    "logits.flatten(0, -2) if the classes are the last axis, logits.movedim(1, -1).flatten(0, -2) if they are the "
+    "second, as in (N, K, H, W)"
+)
+
+
+def logits_in(output: Any, inputs: Any) -> Tensor:
     """The logits in a model's output for some inputs, with two dimensions."""
     has_key = isinstance(output, Mapping) and "logits" in output
     logits = output["logits"] if has_key else getattr(output, "logits", output)
@@ -152,8 +158,10 @@ def _logits_in(output: Any, inputs: Any) -> Tensor:
     if logits.ndim != 2:
         advice = (
             "If the loader yields single samples, pass batches: a DataLoader, or [inputs]."
-            if logits.ndim == 1
-            else "Wrap the model in a module that returns one vector of logits per label."
+            if logits.ndim < 2
+            else f"Wrap the model in a module that returns one row for each label: {ONE_ROW_FOR_EACH_LABEL}. Pass the "
+            "labels as labels.flatten(). Pixels of one image and words of one text are not independent: fit the head "
+            "with groups=, the number of the image or text of each row."
         )
         raise ValueError(
             f"The model returned logits of shape {tuple(logits.shape)}, but (n_samples, n_classes) is needed. {advice}"

@@ -20,12 +20,17 @@ from aftermax.bridges._onnx_editing import (
     unused_prefix,
     with_supported_opset,
 )
+from aftermax.bridges._onnx_features import (
+    features_of_last_layer,
+    named_features,
+    warn_if_changed,
+    warn_of_assumption,
+)
 from aftermax.bridges._onnx_files import Model, check_and_write, read_model
 from aftermax.bridges._onnx_graph import OPSET, Graph, Value, input_widths, output_infos, write_head
 from aftermax.bridges._onnx_tensors import (
     Tensor,
     missing_names_error,
-    named_features,
     named_tensor,
     tensors_of,
     warn_if_probabilities,
@@ -58,7 +63,10 @@ def attach(
         the error names the tensor to use.
     features : str or list of str, default=None
         The name of the tensor with the features, if the head was fitted with features. A tensor with more than two
-        dimensions is flattened. Several tensors are put side by side, in this order.
+        dimensions is flattened. Several tensors are put side by side, in this order. If None, the tensor that the
+        layer of the logits takes, with a warning that says which: run :func:`agreement`, because no graph tells
+        which tensor the head was fitted on. Another one with as many columns, as that before an activation, gives
+        wrong predictions.
     precision : {"float32", "float64"}, default="float32"
         The type that the head computes in; see :func:`~aftermax.bridges.onnx.to_onnx`.
     keep_outputs : bool, default=False
@@ -90,6 +98,10 @@ def attach(
         raise ValueError("This head was fitted without features: pass only the name of the logits.")
     network = with_supported_opset(read_model(model))
     tensors = _input_tensors(network, formula, logits, features)
+    if features is not None:
+        warn_if_changed(network, tensors_of(network), tensors[0].name, tensors[1:], stacklevel=2)
+    elif len(tensors) > 1:
+        warn_of_assumption(tensors[1].name, stacklevel=2)
     one_logit = formula.logits_width == 1
     warn_if_probabilities(network, tensors[0].name, "Sigmoid" if one_logit else "Softmax", named=logits is not None)
     if not keep_outputs:
@@ -112,11 +124,13 @@ def _input_tensors(
     outputs = [value.name for value in network.graph.output]
     if logits is None and len(outputs) == 1:
         logits = outputs[0]
+    found = [] if logits is None else [named_tensor(network, tensors, logits, "logits", widths["logits"])]
+    if found and "features" in widths and features is None:
+        features = features_of_last_layer(network, tensors, found[0].name, widths["features"])
     chosen = {"logits": logits, "features": features}
     missing = {role: width for role, width in widths.items() if chosen[role] is None}
-    if logits is None or missing:
+    if missing:
         raise missing_names_error(network, tensors, missing)
-    found = [named_tensor(network, tensors, logits, "logits", widths["logits"])]
     return found if features is None else found + named_features(network, tensors, features, widths["features"])
 
 

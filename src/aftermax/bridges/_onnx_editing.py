@@ -40,6 +40,12 @@ def _subgraphs(node: NodeProto) -> Iterator[GraphProto]:
             yield attribute.g
 
 
+def node_inputs(node: NodeProto) -> set[str]:
+    """The names of a node's inputs, and all names in its subgraphs, which may use tensors from outside."""
+    names = set(node.input).union(*(tensor_names(subgraph) for subgraph in _subgraphs(node)))
+    return names - {""}  # an optional input that is left out
+
+
 def tensor_names(graph: GraphProto) -> set[str]:
     """The names of all tensors, including those in subgraphs."""
     names = {
@@ -80,8 +86,7 @@ def keep_only(graph: GraphProto, needed: list[str]) -> None:
     for node in reversed(graph.node):  # ONNX sorts nodes topologically
         if wanted & set(node.output):
             nodes.append(node)
-            wanted |= set(node.input).union(*(tensor_names(subgraph) for subgraph in _subgraphs(node)))
-            wanted.discard("")  # an optional input that is left out
+            wanted |= node_inputs(node)
     unwanted = {tensor.name for tensor in graph.initializer} - wanted
     replace(graph.node, nodes[::-1])
     replace(graph.initializer, [tensor for tensor in graph.initializer if tensor.name in wanted])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, shape_inference
 
+from aftermax.bridges._onnx_last_layer import SAME_VALUES, constant_names, without_reshaping
+
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
-SAME_VALUES = ("Identity", "Cast", "Flatten", "Reshape", "Squeeze")  # operators that do not change the values
 MAX_NAMES_SHOWN = 20
 
 
@@ -33,7 +33,12 @@ class Tensor:
     def may_be_float(self) -> bool:
         """Whether it is a floating-point tensor, or of unknown type."""
         kind = self.type.WhichOneof("value")
-        return kind is None or (kind == "tensor_type" and self.type.tensor_type.elem_type in (0, *FLOATS))
+        return self.is_float or kind is None or (kind == "tensor_type" and self.type.tensor_type.elem_type == 0)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is known to be a floating-point tensor."""
+        return self.type.WhichOneof("value") == "tensor_type" and self.type.tensor_type.elem_type in FLOATS
 
     @property
     def columns(self) -> int | None:
@@ -55,15 +60,15 @@ class Tensor:
 
 
 def tensors_of(network: ModelProto) -> dict[str, Tensor]:
-    """The tensors that could be a head's inputs, by name, in the order of computation."""
+    """The tensors that could be a head's inputs, by name, in the order of computation. Weights are none."""
     inferred = shape_inference.infer_shapes(network, data_prop=True).graph
     types = {
         value.name: value.type for values in (inferred.value_info, inferred.input, inferred.output) for value in values
     }
-    constants = {tensor.name for tensor in network.graph.initializer}
-    names = [value.name for value in network.graph.input if value.name not in constants]
+    names = [value.name for value in network.graph.input]
     names += [name for node in network.graph.node for name in node.output if name]
-    return {name: Tensor(name, types.get(name, TypeProto())) for name in names}
+    constants = constant_names(network.graph)
+    return {name: Tensor(name, types.get(name, TypeProto())) for name in names if name not in constants}
 
 
 def missing_names_error(network: ModelProto, tensors: dict[str, Tensor], missing: dict[str, int]) -> ValueError:
@@ -86,30 +91,6 @@ def missing_names_error(network: ModelProto, tensors: dict[str, Tensor], missing
     reason = " and ".join(reasons)
     request = " and the name of the tensor with ".join(requests)
     return ValueError(f"{reason[0].upper()}{reason[1:]}: pass the name of the tensor with {request}.")
-
-
-def named_features(
-    network: ModelProto, tensors: dict[str, Tensor], names: str | Sequence[str], width: int
-) -> list[Tensor]:
-    """The tensors of these names; raises ValueError if they cannot be the features that the head was fitted on."""
-    names = [names] if isinstance(names, str) else names
-    if len(names) == 1:
-        return [named_tensor(network, tensors, names[0], "features", width)]
-    if not names:
-        raise ValueError("features is an empty list: name at least one tensor.")
-    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
-    if twice is not None:
-        raise ValueError(f"features names {twice!r} twice: name each tensor once.")
-    found = [named_tensor(network, tensors, name, "features", None) for name in names]
-    sizes = [tensor.columns for tensor in found]
-    known = sum(size for size in sizes if size is not None)
-    if known > width or (known != width and None not in sizes):
-        listed = "; ".join(map(str, found))
-        raise ValueError(
-            f"{listed}: together they have {known} columns, but the head was fitted on features with {width} columns. "
-            "Name the layers that it was fitted on, in the same order."
-        )
-    return found
 
 
 def named_tensor(network: ModelProto, tensors: dict[str, Tensor], name: str, role: str, width: int | None) -> Tensor:
@@ -145,9 +126,7 @@ def warn_if_probabilities(network: ModelProto, logits: str, activation: str, *, 
     ``activation`` is the operator that makes probabilities of such logits: "Softmax" or, of one logit, "Sigmoid".
     """
     producers = {name: node for node in network.graph.node for name in node.output}
-    node = producers.get(logits)
-    while node is not None and node.op_type in SAME_VALUES:
-        node = producers.get(node.input[0])
+    node = producers.get(without_reshaping(network, logits, SAME_VALUES))
     if node is None or not _returns_probabilities(node, activation):
         return
     advice = (

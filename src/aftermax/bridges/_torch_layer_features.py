@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ class LayersFeatures:
     """Records the features of the named layers while in a ``with`` statement; records nothing if there are none."""
 
     def __init__(self, model: nn.Module, names: str | Sequence[str] | None) -> None:
-        self.layers = [_LayerFeatures(model, name) for name in _checked_names(names)]
+        self.layers = [_LayerFeatures(model, name) for name in layer_names(names)]
         self.compared = False
 
     def __enter__(self) -> Self:
@@ -51,7 +51,8 @@ class LayersFeatures:
                 )
 
 
-def _checked_names(names: Any) -> list[Any]:
+def layer_names(names: Any) -> list[Any]:
+    """What was passed as ``layer``, as a list; empty if nothing was."""
     if names is None or not isinstance(names, list | tuple):
         return [] if names is None else [names]
     if not names:
@@ -67,8 +68,8 @@ class _LayerFeatures:
 
     def __init__(self, model: nn.Module, name: str) -> None:
         self.name = name
-        self.layer = _named_layer(model, name)
-        self.calls: list[tuple[Any, Any]] = []  # input and output of each call of the layer
+        self.layer = named_layer(model, name)
+        self.calls: list[Call] = []
         self.returns_logits: bool | None = None  # decided on the first batch
 
     def __enter__(self) -> Self:
@@ -80,45 +81,77 @@ class _LayerFeatures:
         self.handle.remove()
 
     def _record(self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        first_input = next(iter((*args, *kwargs.values())), None)
-        # Cloned, because the next layer may work in place.
-        self.calls.append((_clone(first_input), _clone(output)))
+        self.calls.append(Call.of(args, kwargs, output))
 
     def of_last_batch(self, logits: Tensor) -> Tensor:
         """Features of the batch that the model has just processed, of shape (n_samples, n_features)."""
         calls, self.calls = self.calls, []
-        if len(calls) != 1:
-            raise ValueError(
-                f"The model called layer {self.name!r} {len(calls)} times for one batch: choose a layer that it calls "
-                "once. (Compiled, scripted and parallel models may hide their layers: pass the original model.)"
-            )
-        layer_input, output = calls[0]
+        call = only_call(self.name, calls)
         if self.returns_logits is None:
-            self.returns_logits = isinstance(output, Tensor) and _are_equal(output, logits)
-        features = layer_input if self.returns_logits else output
-        if not isinstance(features, Tensor) or features.ndim == 0 or len(features) != len(logits):
-            kind = (
-                f"shape {tuple(features.shape)}" if isinstance(features, Tensor) else f"type {type(features).__name__}"
-            )
-            raise ValueError(
-                f"Layer {self.name!r} returned features of {kind} for {len(logits)} samples: choose a layer that "
-                "returns a tensor of shape (n_samples, ...)."
-            )
-        return features.reshape(len(features), -1)
+            self.returns_logits = are_equal(call.output, logits)
+        return features_of(self.name, call, self.returns_logits, logits)
 
 
-def _are_equal(output: Tensor, logits: Tensor) -> bool:
+class Call(NamedTuple):
+    """What a layer was called with and returned. Both are copies, because the next layer may work in place."""
+
+    layer_input: Any
+    output: Any
+    returned: Any  # the output itself
+
+    @classmethod
+    def of(cls, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Call:
+        """Record a call from the arguments of a forward hook."""
+        return cls(_clone(next(iter((*args, *kwargs.values())), None)), _clone(output), output)
+
+
+def only_call(name: str, calls: Sequence[Call]) -> Call:
+    """The call of a layer for one batch; a layer that is called several times has no one output."""
+    if len(calls) != 1:
+        raise ValueError(
+            f"The model called layer {name!r} {len(calls)} times for one batch: choose a layer that it calls "
+            "once. (Compiled, scripted and parallel models may hide their layers: pass the original model.)"
+        )
+    return calls[0]
+
+
+def features_of(name: str, call: Call, returns_logits: bool, logits: Tensor) -> Tensor:
+    """The features of a layer: what it returns or, if that is the logits, its input, of shape (n_samples, ...)."""
+    features = call.layer_input if returns_logits else call.output
+    if not isinstance(features, Tensor) or features.ndim == 0 or _differ(features.shape[0], logits.shape[0]):
+        kind = f"shape {tuple(features.shape)}" if isinstance(features, Tensor) else f"type {type(features).__name__}"
+        raise ValueError(
+            f"Layer {name!r} returned features of {kind} for {len(logits)} samples: choose a layer that "
+            "returns a tensor of shape (n_samples, ...)."
+        )
+    return features.unsqueeze(1) if features.ndim == 1 else features.flatten(1)
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Whether two numbers of samples differ, as far as they are known: while torch traces, they may not be."""
+    return isinstance(one, int) and isinstance(other, int) and one != other
+
+
+def are_equal(output: Any, logits: Tensor) -> bool:
     """Whether a layer's output is the logits; of one logit for each sample, with or without its axis."""
-    if logits.shape[1] == 1 and output.ndim == 1:
-        output = output.unsqueeze(1)
-    return output.shape == logits.shape and bool((output.to(logits.device) == logits).all())
+    if not has_shape_of(output, logits):
+        return False
+    return bool((output.reshape(logits.shape).to(logits.device) == logits).all())
+
+
+def has_shape_of(output: Any, logits: Tensor) -> bool:
+    """Whether a layer's output may be the logits, by its shape."""
+    return isinstance(output, Tensor) and (
+        output.shape == logits.shape or (output.ndim == 1 and logits.shape == (len(output), 1))
+    )
 
 
 def _clone(value: Any) -> Any:
     return value.clone() if isinstance(value, Tensor) else value
 
 
-def _named_layer(model: nn.Module, name: str) -> nn.Module:
+def named_layer(model: nn.Module, name: str) -> nn.Module:
+    """The layer of a model with this name, as in ``model.named_modules()``."""
     layers: dict[str, nn.Module] = {known: module for known, module in model.named_modules() if known}
     if not isinstance(name, str):
         meant = next((known for known, module in layers.items() if module is name or known == str(name)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +38,7 @@ class Head(keras.layers.Layer):
     :meth:`decide`: its decision need not be the most probable class). The layer computes in float64, whatever
     the type of the logits and the dtype policy of the model, because then its predictions equal the Python head's.
     In float32 it is faster, and may change the prediction of samples that are within rounding of another class. JAX
-    has float64 only after ``jax.config.update("jax_enable_x64", True)``, and computes in float32 otherwise.
+    has float64 only after ``jax.config.update("jax_enable_x64", True)``; without it, the layer computes in float32.
 
     The layer has non-trainable weights only, and is saved and loaded with the model that it is part of. Call ``import
     aftermax.bridges.keras`` before ``keras.models.load_model``. It processes all samples of a batch at once, which for
@@ -90,7 +91,9 @@ class Head(keras.layers.Layer):
         dtype: Any = "float64",
         **options: Any,
     ) -> None:
-        super().__init__(dtype=dtype, **options)
+        self._wanted = keras.dtype_policies.get(dtype)  # what a file holds, whatever the backend can do
+        lacking = self._wanted.compute_dtype == "float64" and not _has_float64()
+        super().__init__(dtype="float32" if lacking else self._wanted, **options)
         if self.compute_dtype not in DTYPES:
             raise ValueError(f"dtype={dtype!r} is too low for a head: use one of {', '.join(DTYPES)}.")
         self.classes: NDArray[Any] = np.array(classes)
@@ -205,7 +208,7 @@ class Head(keras.layers.Layer):
         for name, dtype in TYPES.items():
             if name in constants:
                 constants[name] = ops.cast(constants[name], dtype)
-        dtype = parts[0].dtype  # which may differ from compute_dtype: JAX may have no float64
+        dtype = parts[0].dtype
         found = evaluate(self._plan, _Keras(dtype), constants, parts)
         return *found, certain(_Keras(dtype), constants, *found) if THRESHOLD in constants else None
 
@@ -216,7 +219,12 @@ class Head(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments to create the layer again, without its weights."""
         own = {"plan": self._plan, "shapes": self._shapes, "classes": self.classes.tolist(), "width": self.width}
-        return {**super().get_config(), **own}
+        return {**super().get_config(), **own, "dtype": keras.dtype_policies.serialize(self._wanted)}
+
+
+def _has_float64() -> bool:
+    """Whether the backend computes in float64: JAX only if it is told to, and otherwise warns at every step."""
+    return keras.backend.backend() != "jax" or bool(import_module("jax").config.jax_enable_x64)
 
 
 def _side_by_side(features: Sequence[Any]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._wrapped.decision import THRESHOLD
-from aftermax.bridges._formula import NO_THRESHOLD, Formula, certain, evaluate, formula_of, logits_width
+from aftermax.bridges._formula import NO_THRESHOLD, Formula, certain, evaluate, formula_of
 from aftermax.bridges._head_inputs import FirstBatchCheck, wrong_number_of_inputs
 
 try:
@@ -19,10 +19,12 @@ try:
 except ImportError as error:
     raise ImportError("Heads as PyTorch modules need torch: pip install 'aftermax[torch]'") from error
 
-from aftermax.bridges._collect_logits import Collected, collect_logits
+from aftermax.bridges._collect_logits import ONE_ROW_FOR_EACH_LABEL, Collected, collect_logits
+from aftermax.bridges._torch_network import NetworkWithHead
+from aftermax.bridges._torch_operations import TorchOperations
 from aftermax.bridges._torch_state import REBUILD, State, difference, state_from_tensor, state_to_tensor
 
-__all__ = ["Collected", "Head", "collect_logits"]
+__all__ = ["Collected", "Head", "NetworkWithHead", "collect_logits"]
 
 DECISIONS, LOG_PROBABILITIES, CERTAIN = 0, 1, 2  # what a formula gives
 MIN_BYTES = 4  # of a floating-point number: a head does not compute below float32
@@ -84,6 +86,7 @@ class Head(nn.Module):
         self.classes: NDArray[Any] = formula.classes
         self.width = formula.width
         self.plan = formula.plan
+        self._logits_width = formula.logits_width  # torch.compile in inference mode takes no arrays, such as classes
         self._first_batch_check = FirstBatchCheck()
         for name, values in formula.constants.items():
             self.register_buffer(name, torch.from_numpy(np.array(values, order="C")))
@@ -92,6 +95,37 @@ class Head(nn.Module):
     def from_fitted(cls, head: Any) -> Head:
         """Create the module from a fitted :class:`~aftermax.AutoHead`, SPHClassifier or SPHClassifierCV."""
         return cls(formula_of(head)).eval()
+
+    @classmethod
+    def onto(cls, network: nn.Module, head: Any, *, layer: str | Sequence[str] | None = None) -> NetworkWithHead:
+        """Put a fitted head on a network, and on the features of its layers: one module, which takes its inputs.
+
+        Parameters
+        ----------
+        network : torch.nn.Module
+            The network. It is not copied, and is put in eval mode, in which the logits were collected.
+        head : AutoHead, SPHClassifier, SPHClassifierCV, SoftmaxClassifier or Decider
+            A head that was fitted on the logits of the network.
+        layer : str or list of str, default=None
+            The layer or layers that features were collected from, as in :func:`collect_logits`, if the head was fitted
+            with features.
+
+        Returns
+        -------
+        NetworkWithHead
+            The module, from the network's inputs to log-probabilities. ``torch.compile(..., fullgraph=True)``,
+            ``torch.export`` and ``state_dict`` take it as a whole.
+
+        Examples
+        --------
+        >>> import aftermax
+        >>> from aftermax.bridges.torch import Head, collect_logits
+        >>> val = collect_logits(network, loader, layer="fc")  # doctest: +SKIP
+        >>> head = aftermax.fit(val.logits, val.labels, features=val.features)  # doctest: +SKIP
+        >>> shipped = Head.onto(network, head, layer="fc")  # doctest: +SKIP
+        >>> log_proba = torch.compile(shipped, fullgraph=True)(images)  # doctest: +SKIP
+        """
+        return NetworkWithHead(network, cls.from_fitted(head), layer).eval()
 
     def forward(self, logits: Tensor, features: Tensor | list[Tensor] | tuple[Tensor, ...] | None = None) -> Tensor:
         """Compute log-probabilities.
@@ -170,17 +204,13 @@ class Head(nn.Module):
     def _of_formula(self, inputs: Sequence[Tensor], what: int) -> Tensor:
         dtype, constants = self._dtype, dict(self.named_buffers())
         with _no_autocast(inputs[0].device.type):
-            found = evaluate(self.plan, _Torch(dtype), constants, [values.to(dtype) for values in inputs])
-            result: Tensor = certain(_Torch(dtype), constants, *found) if what == CERTAIN else found[what]
+            found = evaluate(self.plan, TorchOperations(dtype), constants, [values.to(dtype) for values in inputs])
+            result: Tensor = certain(TorchOperations(dtype), constants, *found) if what == CERTAIN else found[what]
         return result
 
     @property
     def _dtype(self) -> torch.dtype:
         return next(values.dtype for values in self.buffers() if values.is_floating_point())
-
-    @property
-    def _logits_width(self) -> int:
-        return logits_width(self._buffers.keys(), self.classes)
 
     @property
     def _samples_per_chunk(self) -> int:
@@ -205,9 +235,12 @@ class Head(nn.Module):
         )
         for (name, columns, source), values in zip(sources, inputs, strict=False):
             if values.ndim != 2 or values.shape[1] != columns:
+                several = f" For several labels an input: {ONE_ROW_FOR_EACH_LABEL}." * (
+                    name == "logits" and values.ndim > 2
+                )
                 raise ValueError(
                     f"{name} have shape {tuple(values.shape)}, but the head was fitted on {columns} columns: pass the "
-                    f"{source} that it was fitted on, of shape (n_samples, {columns})."
+                    f"{source} that it was fitted on, of shape (n_samples, {columns}).{several}"
                 )
         n_samples, n_others = len(inputs[0]), len(inputs[-1])
         if n_samples != n_others:
@@ -282,55 +315,3 @@ def _no_autocast(device: str) -> AbstractContextManager[object]:
     """Switch autocast off where it is on: it would compute matrix products in half precision."""
     on = device != "meta" and torch.is_autocast_enabled(device)
     return torch.autocast(device, enabled=False) if on else nullcontext()
-
-
-class _Torch:
-    """The formula's array operations in PyTorch."""
-
-    exp, log, abs = staticmethod(torch.exp), staticmethod(torch.log), staticmethod(torch.abs)
-    maximum = staticmethod(torch.maximum)
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
-        self.epsilon = torch.finfo(dtype).eps
-
-    def power(self, value: Tensor, exponent: float) -> Tensor:
-        if exponent == 2.0:
-            return value * value
-        if 0.0 < exponent < 1.0:  # the derivative at 0 is infinite, which would make gradients NaN
-            positive = value > 0.0
-            return torch.where(positive, torch.where(positive, value, 1.0) ** exponent, 0.0)
-        return value**exponent
-
-    def where(self, condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
-        return torch.where(condition, one, other)
-
-    def as_float(self, condition: Tensor) -> Tensor:
-        return condition.to(self.dtype)
-
-    def row_max(self, value: Tensor) -> Tensor:
-        return value.amax(dim=-1, keepdim=True)
-
-    def row_kth_largest(self, value: Tensor, k: int) -> Tensor:
-        return value.topk(k, dim=-1).values[..., -1:]
-
-    def row_sum(self, value: Tensor) -> Tensor:
-        return value.sum(dim=-1, keepdim=True)
-
-    def row_argmax(self, value: Tensor) -> Tensor:
-        return value.argmax(dim=-1, keepdim=True)
-
-    def rows(self, value: Tensor, first: int, last: int) -> Tensor:
-        return value[first:last]
-
-    def take_columns(self, value: Tensor, columns: Tensor) -> Tensor:
-        return value[:, columns]
-
-    def side_by_side(self, parts: Sequence[Tensor]) -> Tensor:
-        return parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=1)
-
-    def insert_axis(self, value: Tensor) -> Tensor:
-        return value.unsqueeze(1)
-
-    def drop_last_axis(self, value: Tensor) -> Tensor:
-        return value.squeeze(2)

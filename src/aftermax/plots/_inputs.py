@@ -171,10 +171,11 @@ def confidence_from(
             f"{name} are not probabilities in row {int(np.argmax(invalid))}: each must be in [0, 1], and a row must "
             "sum to 1. For logits, pass scipy.special.softmax(logits, axis=1)."
         )
-    return confidence_and_correct(values, _true_columns(y_true, values.shape, classes, name))
+    return confidence_and_correct(values, true_columns(y_true, values.shape, classes, name))
 
 
-def _true_columns(y_true: ArrayLike, shape: tuple[int, ...], classes: ArrayLike | None, name: str) -> NDArray[np.int64]:
+def true_columns(y_true: ArrayLike, shape: tuple[int, ...], classes: ArrayLike | None, name: str) -> NDArray[np.int64]:
+    """The column of each true class; if ``classes`` is None, columns are in the order of the sorted labels."""
     if classes is None:
         return encode_labels(y_true, shape, None)[1]
     names = _checked_classes(classes)

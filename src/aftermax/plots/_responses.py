@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_CLASSES = 12  # that are drawn, unless others are chosen
 MOST_CHOSEN = 50
+LEAST_OWN = 0.1  # of the largest response: below, the response to the own class is no unit to measure in
 
 
 def checked_response_array(response_array: ResponseArray, display: type) -> ResponseArray:
@@ -41,17 +42,25 @@ def class_indices(known: NDArray[Any], wanted: ArrayLike | None) -> list[int]:
     return [names[name] for name in chosen]
 
 
-def own_response_sizes(array: ResponseArray, by: str, some: ArrayLike) -> NDArray[np.float64]:
+class Scales(NamedTuple):
+    """What responses are divided by, and whether that is the response to the own class."""
+
+    sizes: NDArray[np.float64]
+    are_own: NDArray[np.bool_]
+
+
+def response_scales(array: ResponseArray, by: str, some: ArrayLike) -> Scales:
     """The size of the response of some units to their own class.
 
-    Where that is unknown or zero, the largest of the unit's column or of the class's row.
+    Where that is unknown or near zero, as far as the largest of the unit's column or of the class's row reaches, with
+    its spread: divided by next to nothing, responses and spreads would be huge numbers.
     """
     wanted = np.asarray(some)
     own = np.abs(array.center[wanted, wanted])
-    sizes = np.abs(array.center[:, wanted].T if by == "column" else array.center[wanted])
-    largest = np.nanmax(sizes, axis=1, initial=0.0)
-    usable = np.isfinite(own) & (own > 0)
-    return np.where(usable, own, np.where(largest > 0, largest, 1.0))
+    reach = np.abs(array.center) + np.maximum(array.left, array.right)
+    largest = np.nanmax(reach[:, wanted].T if by == "column" else reach[wanted], axis=1, initial=0.0)
+    usable = np.isfinite(own) & (own > 0) & (own >= LEAST_OWN * largest)
+    return Scales(np.where(usable, own, np.where(largest > 0, largest, 1.0)), usable)
 
 
 def draw_responses(

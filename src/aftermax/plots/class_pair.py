@@ -15,7 +15,7 @@ from aftermax.plots._responses import (
     checked_response_array,
     class_indices,
     draw_responses,
-    own_response_sizes,
+    response_scales,
 )
 from aftermax.plots.style import BAND, RULE, name_lines, new_figure, shortened
 from aftermax.sph.response_array import ResponseArray
@@ -34,7 +34,8 @@ class ClassPairDisplay(Display):
 
     On the left, every unit's response to the first class, as softmax compares them: where the units of both classes
     (shaded) overlap, it confuses them. On the right, the responses to both classes, each unit in units of its response
-    to its own class: units that respond differently to the two separate them.
+    to its own class: units that respond differently to the two separate them. Where a unit's response to its own class
+    is less than a tenth of its largest one with its spread, it is in units of that.
 
     Parameters
     ----------
@@ -94,13 +95,17 @@ class ClassPairDisplay(Display):
         self._draw_class(left, units, self.first, own_scale=False)
         font = font_for(first, second)
         left.set_title(f"Class {first}, as softmax compares units", fontsize="medium", **font)
-        left.set_xlabel(f"response (unit {first}'s to its own class = 1)", **font)
+        first_is_own = response_scales(self.response_array, "row", [self.first]).are_own.all()
+        unit = f"unit {first}'s to its own class" if first_is_own else "the largest"
+        left.set_xlabel(f"response ({unit} = 1)", **font)
         left.set_ylabel("unit")
         self._draw_class(right, units, self.first, shift=-0.16)
         self._draw_class(right, units, self.second, shift=0.16)
         self._write_separations(right, units)
         right.set_title(f"Classes {first} and {second}, unit by unit", fontsize="medium", **font)
-        right.set_xlabel("response (each unit's to its own class = 1)")
+        own = response_scales(self.response_array, "column", units).are_own
+        unit = "each unit's to its own class = 1" if own.all() else "own class = 1; near 0: the largest"
+        right.set_xlabel(f"response ({unit})")
         handles, labels = right.get_legend_handles_labels()
         style: dict[str, Any] = {"loc": "outside lower center"} if new else {"bbox_to_anchor": (0.5, -0.2)}
         where = self.figure_ if new else left
@@ -132,7 +137,7 @@ class ClassPairDisplay(Display):
     ) -> None:
         """The responses to a class, each in units of the unit's response to its own class, or of the class's unit."""
         array = self.response_array
-        scale = own_response_sizes(array, "column", units) if own_scale else own_response_sizes(array, "row", [index])
+        scale = (response_scales(array, "column", units) if own_scale else response_scales(array, "row", [index])).sizes
         center, left, right = (part[index, units] / scale for part in (array.center, array.left, array.right))
         label = f"class {shortened(array.classes[index], 20)}"
         lines = np.arange(len(units)) + shift

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from aftermax.plots._display import Display
 from aftermax.plots._fonts import font_for
 from aftermax.plots._inputs import response_array_of
-from aftermax.plots._responses import checked_response_array, class_indices, draw_responses, own_response_sizes
+from aftermax.plots._responses import checked_response_array, class_indices, draw_responses, response_scales
 from aftermax.plots.style import BAND, RULE, name_lines, new_figure, shortened
 from aftermax.sph.response_array import ResponseArray
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from aftermax.plots._display import AxesList
 
+LARGEST = "max"  # in place of 1, where the own response is near zero
 CROWDED = 8.0  # a panel this wide has no room for the labels of both 0 and 1
 
 
@@ -55,7 +56,8 @@ class ResponseArrayDisplay(Display):
 
     Column j holds the responses of unit j to every class, in units of its response to its own class: how they differ
     from class to class is what softmax ignores. Row i holds the responses of every unit to class i, in units of the
-    response of the class's own unit: this is what softmax compares.
+    response of the class's own unit: this is what softmax compares. Where that response is less than a tenth of the
+    largest of the panel with its spread, they are in units of that, which the axis calls "max".
 
     Parameters
     ----------
@@ -137,7 +139,8 @@ class ResponseArrayDisplay(Display):
         return self
 
     def _draw_panel(self, axes: Axes, by: str, panel: int, shown: list[int]) -> None:
-        array, (scale,) = self.response_array, own_response_sizes(self.response_array, by, [panel])
+        array = self.response_array
+        (scale,), (is_own,) = response_scales(array, by, [panel])
         cells = (shown, panel) if by == "column" else (panel, shown)
         center, left, right = (part[cells] / scale for part in (array.center, array.left, array.right))
         own = shown.index(panel)
@@ -149,8 +152,11 @@ class ResponseArrayDisplay(Display):
             draw_responses(axes, center[one], [line], spreads, highlighted=line == own)
         low, high = axes.get_xlim()
         low, high = min(low, -0.2), max(high, 0.2)
-        one_unit = -1.0 if center[own] < 0 else 1.0
-        axes.set_xticks([0.0, one_unit] if high - low < CROWDED else [one_unit])
+        one_unit = -1.0 if (center[own] if is_own else low + high) < 0 else 1.0
+        ticks = {one_unit: f"{one_unit:g}" if is_own else LARGEST}
+        if high - low < CROWDED:
+            ticks[0.0] = "0"
+        axes.set_xticks(sorted(ticks), [ticks[value] for value in sorted(ticks)])
         axes.set_xlim(low, high)
         names = array.classes
         title = f"{TEXTS[by].panel} {shortened(names[panel], 20 if len(shown) <= 4 else 7)}"

@@ -53,12 +53,14 @@ def bare(axes: Axes, *sides: str) -> None:
         axes.spines[side].set_visible(False)
 
 
-def title_and_legend(axes: Axes, title: str) -> None:
+def title_and_legend(axes: Axes, title: str, columns: int | None = None) -> None:
     """A title with the legend below it, above the Axes."""
     handles, labels = axes.get_legend_handles_labels()
     position: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
-    axes.legend(handles, labels, ncols=len(labels), fontsize="small", frameon=False, columnspacing=1.4, **position)
-    axes.set_title(title, fontsize="medium", loc="left", pad=24)
+    columns = columns or len(labels)
+    axes.legend(handles, labels, ncols=columns, fontsize="small", frameon=False, columnspacing=1.4, **position)
+    lines = -(-len(labels) // columns)
+    axes.set_title(title, fontsize="medium", loc="left", pad=10 + 14 * lines)
 
 
 def name_lines(axes: Axes, names: Sequence[str], margin: float = 0.6) -> None:

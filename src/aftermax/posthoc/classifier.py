@@ -322,6 +322,12 @@ class PostHocClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 "There is no head with parameters: write it out, PostHocClassifier(model, head=AutoHead())."
             )
+        of_model = [name for name in params if name.startswith("estimator__")]
+        if of_model and "estimator" not in params and isinstance(self.estimator, FrozenEstimator):
+            raise ValueError(
+                f"{of_model[0]} is a parameter of the model, which is fitted and stays frozen. To search over it, have "
+                "the model trained anew: PostHocClassifier(model, cv=5), without FrozenEstimator."
+            )
         with_params: PostHocClassifier = super().set_params(**params)
         return with_params
 

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binned_statistic, binomtest
 
 from aftermax._abstention.curve import RiskCoverage
 from aftermax._audit.counts import ClassCounts, most_changed
 from aftermax._audit.result import Audit
+from aftermax._utils.reliability import Bins, binned
 from aftermax.report._response_data import ReportedSamples, responses
 from aftermax.report._text import encodable, rounded
 
 GATE_STEPS = 200  # of the slider, from 0 to 1
-DEFAULT_GATE = 0.9  # where the slider starts if the head has no gate: the default of SPHClassifier
-RELIABILITY_BINS = 10
+DEFAULT_GATE = 0.9  # where the slider starts if the head keeps softmax: the default of SPHClassifier
 
 
 def chart_data(audit: Audit, samples: ReportedSamples, gate: float | None) -> dict[str, Any]:
@@ -32,8 +31,9 @@ def chart_data(audit: Audit, samples: ReportedSamples, gate: float | None) -> di
             | {"before": pair.before, "after": pair.after}
             for pair in [*audit.pairs, *audit.tangled]
         ],
-        "gate": {"start": gate or DEFAULT_GATE} | gate_counts(certainty, wrong),
-        "reliability": reliability(certainty, wrong),
+        "gate": {"start": None if gate is None else gate or DEFAULT_GATE} | gate_counts(certainty, wrong),
+        "reliability": reliability(binned(certainty, ~wrong)),
+        "headReliability": None if audit.reliability is None else reliability(audit.reliability),
         "risk": None if audit.risk_coverage is None else risk(audit, audit.risk_coverage),
         "responses": responses(audit, samples, first=shown[0].name),
     }
@@ -81,15 +81,11 @@ def risk(audit: Audit, curve: RiskCoverage) -> dict[str, Any]:
     }
 
 
-def reliability(certainty: NDArray[np.float64], wrong: NDArray[np.bool_]) -> list[dict[str, float]]:
-    """The accuracy of softmax by its certainty, in bins, with Wilson's 95 % interval."""
-    edges = np.arange(RELIABILITY_BINS + 1) / RELIABILITY_BINS
-    samples, correct = (np.histogram(values, edges)[0].tolist() for values in (certainty, certainty[~wrong]))
-    means = binned_statistic(certainty, certainty, bins=edges).statistic
-    bins = []
-    for n, k, mean in zip(samples, correct, means, strict=True):
+def reliability(bins: Bins) -> list[dict[str, float]]:
+    """The accuracy by confidence of the bins with samples, with Wilson's 95 % interval."""
+    shown = []
+    for n, mean, accuracy, low, high in zip(*bins, strict=True):
         if n > 0:
-            low, high = binomtest(k, n).proportion_ci(method="wilson")
             numbers = {"certainty": rounded(mean), "low": rounded(low), "high": rounded(high)}
-            bins.append({"samples": n, "correct": k, **numbers})
-    return bins
+            shown.append({"samples": int(n), "correct": round(n * accuracy), **numbers})
+    return shown

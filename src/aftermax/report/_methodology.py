@@ -154,17 +154,27 @@ def _tests(audit: Audit) -> str:
 # ---- notes beside the charts -----------------------------------------------------------------------------------------
 
 
-def gate_note(audit: Audit, gate: float | None) -> str:
-    """What the gate of the chart means for this head."""
-    text = (
-        "Certainty is the largest softmax probability of a sample. SPH pools the samples whose certainty is below its "
-        "certainty gate, and leaves the others to softmax. Move the gate to see what it would pool."
+def gate_note(gate: float | None) -> str:
+    """What the chart of certainty shows, and what the gate means for a head that has one."""
+    text = "Certainty is the largest softmax probability of a sample."
+    if gate is None:
+        return text
+    return (
+        f"{text} SPH pools the samples whose certainty is below its certainty gate, and leaves the others to softmax. "
+        f"Move the gate to see what it would pool. The gate of the head audited here is {gate:g}"
+    ) + ("." if gate else ": it pools no sample.")
+
+
+def reliability_note(audit: Audit) -> str:
+    """Whose probabilities are shown."""
+    if audit.reliability is not None:
+        return (
+            "The head's are out-of-fold probabilities of what it predicts; softmax's are those of the model as it is."
+        )
+    return (
+        "Softmax only: this head has no out-of-fold probabilities, and probabilities of samples that it was fitted on "
+        "would prove nothing."
     )
-    if gate is not None:
-        return f"{text} The gate of the head audited here is {gate:g}" + ("." if gate else ": it pools no sample.")
-    if audit.chosen == "softmax":
-        return f"Only SPH has a gate; here softmax is kept, and no sample is pooled. {text}"
-    return f"Only SPH has a gate; other heads, such as the one audited here, may change any sample. {text}"
 
 
 def uncertainty_note(certainty: NDArray[np.float64]) -> str:

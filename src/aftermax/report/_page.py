@@ -27,7 +27,7 @@ from aftermax._utils.validation import as_logits, kept_if_many
 from aftermax._utils.warned import kept_warnings
 from aftermax.report._chart_data import chart_data
 from aftermax.report._glossary import glossary
-from aftermax.report._methodology import gate_note, methodology, uncertainty_note
+from aftermax.report._methodology import gate_note, methodology, reliability_note, uncertainty_note
 from aftermax.report._response_data import ReportedSamples
 from aftermax.report._summary import key_figures, summary_tables, warning_list
 from aftermax.report._tables import candidate_table, class_table, pair_table
@@ -108,8 +108,15 @@ def write_report(
 
 def _softmax_charts(audit: Audit, certainty: NDArray[np.float64], gate: float | None) -> list[str]:
     """The sections about softmax and the response units; certainty comes last where the head has no gate."""
-    notes = {"gate": escaped(gate_note(audit, gate)), "uncertain": escaped(uncertainty_note(certainty))}
-    sections = [Template(_asset("certainty.html")).substitute(notes), _asset("responses.html")]
+    parts = {
+        "gate": escaped(gate_note(gate)),
+        "uncertain": escaped(uncertainty_note(certainty)),
+        "pooled_key": "" if gate is None else '<span><i class="key band"></i>would be pooled</span>',
+        "control": "" if gate is None else _asset("gate.html"),
+        "reliability": escaped(reliability_note(audit)),
+        "head_key": "" if audit.reliability is None else '<span><i class="key diamond"></i>of the head</span>',
+    }
+    sections = [Template(_asset("certainty.html")).substitute(parts), _asset("responses.html")]
     return [*_abstention_section(audit), *(sections[::-1] if gate is None else sections)]
 
 

@@ -16,6 +16,7 @@ from aftermax.report._summary import p_value_alone
 from aftermax.report._text import escaped
 
 MAX_LISTED_CLASSES = 200  # of more, those that change most
+NARROW_COLUMNS = 5  # fit on a phone
 LEAST_SEARCHED_CLASSES = 20  # with more, there is a box to search for one
 
 
@@ -145,14 +146,16 @@ def _table(
 ) -> str:
     """A table that scrolls by itself where it is too wide. With ``sorted_by``, its columns can be sorted.
 
-    The first columns, as many as ``texts``, hold text; the others hold numbers.
+    The first columns, as many as ``texts``, hold text; the others hold numbers. Of a wide table, a row has two lines
+    on a narrow screen.
     """
+    wide = ' class="wide"' if len(headings) > NARROW_COLUMNS else ""
     kinds = ["text" if column < texts else "count" for column in range(len(headings))]
     top = "".join(_heading(heading, kinds[column], column, sorted_by) for column, heading in enumerate(headings))
     body = "\n".join("<tr>" + "".join(map(_cell, row, kinds)) + "</tr>" for row in rows)
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{name}-caption">\n'
-        f'<table id="{name}"><caption id="{name}-caption"><span>{html.escape(caption)}</span></caption>\n'
+        f'<table id="{name}"{wide}><caption id="{name}-caption"><span>{html.escape(caption)}</span></caption>\n'
         f"<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
 

@@ -92,7 +92,7 @@ function certaintyBins() {
   }));
 }
 
-/** placeSlider(left, width) puts the slider right below the chart. */
+/** placeSlider(left, width) puts the slider right below the chart. Without a gate (null) there is none. */
 function drawCertainty(width, gate, placeSlider) {
   const bins = certaintyBins();
   const largest = Math.max(...bins.map((bin) => bin.samples));
@@ -100,17 +100,19 @@ function drawCertainty(width, gate, placeSlider) {
   const x = linearScale(0, 1, left, width - 14);
   const ofRoot = linearScale(0, Math.sqrt(largest), bottom, top);
   const y = (samples) => ofRoot(Math.sqrt(samples)); // or else small counts would hardly be seen
-  placeSlider(left, width - 14 - left);
   const axis = { title: "certainty of softmax", format: (value) => value.toFixed(1) };
   const nodes = [
     hatchPattern("errors-hatch"),
-    svg("rect", { x: x(0), y: top, width: x(gate) - x(0), height: bottom - top, class: "band" }),
+    svg("rect", { x: x(0), y: top, width: x(gate ?? 0) - x(0), height: bottom - top, class: "band" }),
     ...horizontalAxis(x, ticks(0, 1, 5), axis, bottom, bottom, x(0.5)),
     ...verticalAxis(y, squareRootTicks(largest, y), count, left, x(1)),
   ];
   const marks = bins.map((bin, index) => certaintyBar(bin, index, x, y, top, bottom));
-  const line = svg("line", { x1: x(gate), x2: x(gate), y1: top, y2: bottom + 6, class: "gate" });
-  marks.push({ node: line, x: x(gate), y: top, text: `The gate is at ${gate.toFixed(3)}` });
+  if (gate !== null) {
+    placeSlider(left, width - 14 - left);
+    const line = svg("line", { x1: x(gate), x2: x(gate), y1: top, y2: bottom + 6, class: "gate" });
+    marks.push({ node: line, x: x(gate), y: top, text: `The gate is at ${gate.toFixed(3)}` });
+  }
   return { height: bottom + 42, nodes, marks };
 }
 
@@ -142,34 +144,37 @@ function certaintyBar(bin, index, xScale, y, top, bottom) {
   return { node, x: x + width / 2, y: Math.min(y(bin.samples), bottom - 40), text };
 }
 
-// ---- reliability of softmax ----
+// ---- reliability of softmax, and of a head with out-of-fold probabilities ----
 
 function drawReliability(width) {
   const [left, top, bottom] = [46, 10, 260];
   const x = linearScale(0, 1, left, width - 14);
   const y = linearScale(0, 1, bottom, top);
-  const axis = { title: "certainty of softmax (mean)", format: (value) => value.toFixed(1) };
+  const axis = { title: "probability of what is predicted (mean)", format: (value) => value.toFixed(1) };
   const nodes = [
     ...horizontalAxis(x, ticks(0, 1, 5), axis, bottom, bottom, x(0.5)),
     ...verticalAxis(y, ticks(0, 1, 5), (value) => `${Math.round(100 * value)} %`, left, x(1)),
     svg("line", { x1: x(0), y1: y(0), x2: x(1), y2: y(1), class: "diagonal" }),
   ];
-  const marks = data.reliability.map((bin) => {
-    const accuracy = bin.correct / bin.samples;
-    const [cx, cy] = [x(bin.certainty), y(accuracy)];
-    const node = svg(
-      "g",
-      {},
-      svg("line", { x1: cx, x2: cx, y1: y(bin.low), y2: y(bin.high), class: "spread" }),
-      ring(cx, cy, 5.5),
-      svg("circle", { cx, cy, r: 13, class: "target" }),
-    );
-    const text =
-      `Certainty ${bin.certainty.toFixed(3)} on average\n${count(bin.correct)} of ${plural(bin.samples, "sample")} correct: ` +
-      `${percent(accuracy)} (${percent(bin.low)} to ${percent(bin.high)})`;
-    return { node, x: cx, y: cy - 8, text };
-  });
+  const marks = data.reliability.map((bin) => reliabilityMark(bin, "Softmax", "", ring, x, y));
+  for (const bin of data.headReliability ?? []) marks.push(reliabilityMark(bin, "The head", " own", diamond, x, y));
   return { height: bottom + 42, nodes, marks };
+}
+
+function reliabilityMark(bin, whose, kind, marker, x, y) {
+  const accuracy = bin.correct / bin.samples;
+  const [cx, cy] = [x(bin.certainty), y(accuracy)];
+  const node = svg(
+    "g",
+    {},
+    svg("line", { x1: cx, x2: cx, y1: y(bin.low), y2: y(bin.high), class: `spread${kind}` }),
+    marker(cx, cy, 5.5),
+    svg("circle", { cx, cy, r: 13, class: "target" }),
+  );
+  const text =
+    `${whose}: ${bin.certainty.toFixed(3)} on average\n${count(bin.correct)} of ${plural(bin.samples, "sample")} correct: ` +
+    `${percent(accuracy)} (${percent(bin.low)} to ${percent(bin.high)})`;
+  return { node, x: cx, y: cy - 8, text };
 }
 
 // ---- what the head may decide alone ----

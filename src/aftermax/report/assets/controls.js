@@ -21,7 +21,12 @@ function startTheme() {
 }
 
 function startGate() {
+  const title = "Samples by certainty of softmax, and its errors among them";
   const slider = byId("gate");
+  if (!slider) {
+    new Chart("certainty-chart", title, (width) => drawCertainty(width, null));
+    return;
+  }
   const { samples, errors, allSamples, allErrors } = data.gate;
   const placeSlider = (left, width) => {
     slider.style.marginLeft = `${left - 8}px`; // half a thumb, so that it is right below the line
@@ -30,7 +35,7 @@ function startGate() {
   slider.value = data.gate.start;
   slider.disabled = false;
   const draw = (width) => drawCertainty(width, Number(slider.value), placeSlider);
-  const chart = new Chart("certainty-chart", "Samples by certainty of softmax, and its errors among them", draw);
+  const chart = new Chart("certainty-chart", title, draw);
   const share = (part, all) => `${count(part)} of ${count(all)}${all ? ` (${percent(part / all)})` : ""}`;
   const update = () => {
     const gate = Number(slider.value);
@@ -89,5 +94,5 @@ if (data.pairs.length) new Chart("pair-chart", "Samples confused, before and aft
 else byId("pair-chart").closest("figure").remove();
 if (data.risk) new Chart("risk-chart", "Error of the most certain samples, by softmax and by the head", drawRisk);
 startGate();
-new Chart("reliability-chart", "Accuracy of softmax by its certainty", drawReliability);
+new Chart("reliability-chart", "Accuracy by the probability of what is predicted", drawReliability);
 startResponses();
