@@ -23,7 +23,7 @@ from aftermax._cli.app import app
 from helpers.samples import ROOT
 
 README = ROOT / "README.md"
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+DOCS = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "gallery").glob("*.md")])
 PAGES = [README, *DOCS]
 TEXTS = {page.name: page.read_text() for page in PAGES}
 TABLES = [
