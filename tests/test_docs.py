@@ -300,6 +300,17 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_other_hosts(si
 
 
 @pytest.mark.slow
+def test_the_first_page_has_a_picture_the_version_and_a_link_to_the_repository_which_asks_no_other_host(site):
+    page = (site / "index.html").read_text()
+    assert re.search(r'<img alt="[^"]+" src="results/gallery/[\w-]+\.png"', page)
+    assert page.count(f"aftermax {aftermax.__version__}, BSD") == 1
+    assert re.search(rf"md-source__fact--version[^>]*>{re.escape(aftermax.__version__)}<", page)
+    address = re.search(r"^repo_url: (.+)$", (ROOT / "mkdocs.yml").read_text(), flags=re.MULTILINE)[1]
+    assert re.search(rf'<a href="?{re.escape(address)}"?[^>]*class="?md-source', page)
+    assert "data-md-component=source" not in page.replace('"', "")  # it would fetch the number of stars
+
+
+@pytest.mark.slow
 def test_tables_and_search_are_in_the_site(site):
     assert "probmetrics" in (site / "money.html").read_text()  # from results/money/methods.md
     assert "../results" not in (site / "money.html").read_text()
