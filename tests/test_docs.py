@@ -1,8 +1,9 @@
 """README and docs: all code runs, tables and figures are those in results, links are valid, the site builds.
 
 Blocks of ``python`` and ``bash`` are run, in order, in one process and one folder per page; README's Python blocks
-share the folder but no names. A block of ``text`` right after one of these shows its output, or some lines of it. A
-``console`` block is not run, and may only contain commands of NOT_RUN; one of ``dockerfile`` is not run either.
+share the folder but no names. A Python block that begins with the name of a file, as a comment, is saved under it and
+not run. A block of ``text`` right after one of these shows its output, or some lines of it. A ``console`` block is not
+run, and may only contain commands of NOT_RUN; one of ``dockerfile`` is not run either.
 """
 
 import json
@@ -22,7 +23,7 @@ from aftermax._cli.app import app
 from helpers.samples import ROOT
 
 README = ROOT / "README.md"
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+DOCS = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "gallery").glob("*.md")])
 PAGES = [README, *DOCS]
 TEXTS = {page.name: page.read_text() for page in PAGES}
 TABLES = [
@@ -73,14 +74,19 @@ TABLES = [
 TABLES_OF_README = ["results/demo/table.md", "results/shift/summary.md", "results/cifar/summary.md"]
 NOT_RUN = ("pip install ", "make ", "python -m experiments ", "aftermax --install-completion")
 RUN = ("python", "bash")
+NEEDED = {"mlflow.md": "mlflow"}  # what is not in the extra "dev", as its versions do not fit the others
 TERMS = ("hyperparameter", "out-of-fold", "leave-one-out", "Nystroem", "RBF", "whitening", "overfit")
 
 # Runs the blocks of a page; a failure names the page and the line. Writes the output of each block as JSON.
 RUNNER = """
-import contextlib, io, json, subprocess, sys
+import contextlib, io, json, pathlib, re, subprocess, sys
 blocks, separate, names, printed = *json.load(sys.stdin), {"__name__": "__main__"}, []
 for language, code, first, page in blocks:
-    if language == "python":
+    file = re.match(r"# (\\w+\\.py)\\n", code) if language == "python" else None
+    if file:
+        pathlib.Path(file[1]).write_text(code)
+        printed.append("")
+    elif language == "python":
         names = {"__name__": "__main__"} if separate else names
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile("\\n" * (first - 1) + code, page, "exec"), names)
@@ -119,6 +125,8 @@ def with_code(pages):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", with_code(PAGES), ids=lambda page: page.name)
 def test_the_code_on_a_page_runs_and_prints_what_is_shown(page, tmp_path):
+    if page.name in NEEDED:
+        pytest.importorskip(NEEDED[page.name], reason=f"{NEEDED[page.name]} is not installed")
     blocks = [block for block in blocks_of(page.read_text()) if block.language in RUN]
     code = [(block.language, block.code, block.line, page.name) for block in blocks]
     scripts = str(Path(sys.executable).parent)
@@ -126,6 +134,7 @@ def test_the_code_on_a_page_runs_and_prints_what_is_shown(page, tmp_path):
         "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
         "MPLBACKEND": "Agg",
         "KERAS_HOME": str(tmp_path / "keras"),
+        "MLFLOW_DISABLE_TELEMETRY": "true",
     }
     done = subprocess.run(
         [sys.executable, "-c", RUNNER],
@@ -291,6 +300,17 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_other_hosts(si
     for page in pages:
         elsewhere = r'<(?:script|link|img|iframe)[^>]*(?:src|href)="?((?:https?:)?//[^" >]+)'
         assert not re.findall(elsewhere, page.read_text()), page
+
+
+@pytest.mark.slow
+def test_the_first_page_has_a_picture_the_version_and_a_link_to_the_repository_which_asks_no_other_host(site):
+    page = (site / "index.html").read_text()
+    assert re.search(r'<img alt="[^"]+" src="results/gallery/[\w-]+\.png"', page)
+    assert page.count(f"aftermax {aftermax.__version__}, BSD") == 1
+    assert re.search(rf"md-source__fact--version[^>]*>{re.escape(aftermax.__version__)}<", page)
+    address = re.search(r"^repo_url: (.+)$", (ROOT / "mkdocs.yml").read_text(), flags=re.MULTILINE)[1]
+    assert re.search(rf'<a href="?{re.escape(address)}"?[^>]*class="?md-source', page)
+    assert "data-md-component=source" not in page.replace('"', "")  # it would fetch the number of stars
 
 
 @pytest.mark.slow

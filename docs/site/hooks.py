@@ -1,4 +1,4 @@
-"""MkDocs hooks that add files from outside docs/ to the site: the results, unchanged, and the changelog.
+"""MkDocs hooks: the version, and files from outside docs/: the results, unchanged, and the changelog.
 
 Pages link to ``../results/...`` so that they also work on a git host. In the site, such links lead to the same files,
 and a paragraph that consists of a link to a table (``results/*/*.md``) is replaced by that table.
@@ -16,6 +16,16 @@ RESULT_TYPES = {".csv", ".json", ".md", ".png"}
 RENAMED = {"../CHANGELOG.md": "changelog.md"}
 PICTURE = re.compile(r"^!\[([^\]]+)\]\(\.\./(results/[\w./-]+\.png)\)$", flags=re.MULTILINE)
 TABLE = re.compile(r"^\[[^\]]+\]\(\.\./(results/[\w./-]+\.md)\)$", flags=re.MULTILINE)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Show the version beside the link to the repository and, on narrow screens too, at the end of every page."""
+    source = (ROOT / "src" / "aftermax" / "__init__.py").read_text()
+    release = re.search(r'^__version__ = "(.+)"$', source, flags=re.MULTILINE)
+    assert release is not None, "aftermax has no version"
+    config.extra["release"] = release[1]
+    config.copyright = f"aftermax {release[1]}, {config.copyright}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

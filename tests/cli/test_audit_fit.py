@@ -11,6 +11,7 @@ from pyarrow import csv, parquet
 
 import aftermax
 from aftermax import AutoHead, SPHClassifierCV
+from aftermax.report import model_card
 from helpers.command import refused, run, run_here
 from helpers.samples import make_samples
 
@@ -76,6 +77,14 @@ def test_audit_says_where_the_report_is_and_gives_it_a_title(folder):
     done = run_here(*asked, cwd=folder, check=True, input=(folder / "scores.csv").read_text())
     assert done.stderr == "Written to new.HTM\n"
     assert "<h1>Spring &amp; autumn</h1>" in (folder / "new.HTM").read_text()
+
+
+def test_the_card_is_what_python_gives_titled_as_asked_or_with_the_files_name(folder, found):
+    done = run_here("audit", "scores.csv", "--card", "card.md", cwd=folder, check=True)
+    assert done.stderr == "Written to card.md\n"
+    assert (folder / "card.md").read_text() == model_card(found, title="A head for the outputs in scores.csv")
+    run_here("audit", "scores.csv", "--card", "card.md", "--title", "Spring", cwd=folder, check=True)
+    assert (folder / "card.md").read_text() == model_card(found, title="Spring")
 
 
 def test_audit_takes_sph_and_a_seed(folder):
@@ -264,7 +273,9 @@ def test_fit_prints_in_json_that_the_head_takes_probabilities(tmp_path):
         (["fit", "scores.csv", "-o", "../scores/parts.npz", "--labels", "parts.npz"], "../scores/parts.npz is one of"),
         (["audit", "scores.csv", "--html", "r.txt"], "r.txt: the name of this file should end in .html or"),
         (["audit", "scores.csv", "--html", "new/r.html"], "new/r.html cannot be written: folder new is not there."),
-        (["audit", "scores.csv", "--title", "Spring"], "--title needs --html: it is the title of the report."),
+        (["audit", "scores.csv", "--title", "Spring"], "--title needs --html or --card: it is the title of"),
+        (["audit", "scores.csv", "--card", "card.html"], "card.html: the name of this file should end in .md."),
+        (["audit", "scores.csv", "--card", "new/card.md"], "new/card.md cannot be written: folder new is not there."),
     ],
 )
 def test_an_error_is_one_line_and_nothing_is_written(folder, asked, words):

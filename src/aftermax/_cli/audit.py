@@ -38,9 +38,12 @@ def audit(
     scores: Scores,
     *,
     html: Annotated[Path | None, file_option("--html", "Write a report for the browser.")] = None,
+    card: Annotated[
+        Path | None, file_option("--card", "Write a model card in Markdown, to go with the head wherever it goes.")
+    ] = None,
     title: Annotated[
         str | None,
-        text_option("--title", "With --html: the report's title. If not given: the file's name.", "TEXT"),
+        text_option("--title", "With --html or --card: the title. If not given: the file's name.", "TEXT"),
     ] = None,
     as_json: Json = False,
     head: HeadOptions,
@@ -51,17 +54,25 @@ def audit(
     The estimate is out-of-fold: each labelled sample is predicted by a head that was fitted without it. The model must
     not have been trained on these samples either.
     """
-    if html is not None:
-        check_output(html, (scores, file.labels, *file.feature_files), (".html", ".htm"))
-    elif title is not None:
-        raise ValueError("--title needs --html: it is the title of the report.")
+    inputs = (scores, file.labels, *file.feature_files)
+    for path, endings in ((html, (".html", ".htm")), (card, (".md",))):
+        if path is not None:
+            check_output(path, inputs, endings)
+    if title is not None and html is None and card is None:
+        raise ValueError("--title needs --html or --card: it is the title of what they write.")
     result, samples = run_audit(scores, head, file)
+    name = "" if str(scores) == "-" else scores.name
     if html is not None:
         from aftermax.report import write_report
 
-        heading = title or (f"Is there accuracy left on the table? {scores.name}" if str(scores) != "-" else None)
+        heading = title or (f"Is there accuracy left on the table? {name}" if name else None)
         write_report(html, result, samples.logits, samples.labels, title=heading)
         print_message(f"Written to {html}")
+    if card is not None:
+        from aftermax.report import write_card
+
+        write_card(card, result, title=title or (f"A head for the outputs in {name}" if name else None))
+        print_message(f"Written to {card}")
     if as_json:
         print_json(result.to_dict())
     else:

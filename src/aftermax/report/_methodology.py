@@ -61,26 +61,30 @@ CONTENTS = "Counts and averages only, no single sample. It loads nothing and sen
 
 def methodology(audit: Audit) -> str:
     """The last part of the page: what was computed, and how."""
-    return definition_list(
-        {
-            "Samples": (
-                f"{audit.rows:,} labelled samples, {len(audit.classes):,} classes. {_samples_per_class(audit)}"
-            ),
-            "The head": _head(audit),
-            "Out-of-fold predictions": _out_of_fold(audit),
-            "Before and after": _before_and_after(audit),
-            **({} if audit.outcome is None else {"Decisions": DECISIONS}),
-            **({} if audit.abstention is None else {"What is decided alone": ABSTENTION}),
-            "Gain and interval": GAIN,
-            "Tests": _tests(audit),
-            "Samples needed": SAMPLES_NEEDED,
-            "Certainty and response array": CERTAINTY_AND_RESPONSES,
-            "What this file holds": CONTENTS,
-            "Versions": (
-                f"aftermax {__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}, "
-                f"Python {platform.python_version()}."
-            ),
-        }
+    page = {"Certainty and response array": CERTAINTY_AND_RESPONSES, "What this file holds": CONTENTS}
+    return definition_list(methods(audit) | page | {"Versions": f"{versions()}."})
+
+
+def methods(audit: Audit) -> dict[str, str]:
+    """How each kind of figure was computed."""
+    return {
+        "Samples": f"{audit.rows:,} labelled samples, {len(audit.classes):,} classes. {_samples_per_class(audit)}",
+        "The head": _head(audit),
+        "Out-of-fold predictions": _out_of_fold(audit),
+        "Before and after": _before_and_after(audit),
+        **({} if audit.outcome is None else {"Decisions": DECISIONS}),
+        **({} if audit.abstention is None else {"What is decided alone": ABSTENTION}),
+        "Gain and interval": GAIN,
+        "Tests": _tests(audit),
+        "Samples needed": SAMPLES_NEEDED,
+    }
+
+
+def versions() -> str:
+    """The versions that the audit was made with."""
+    return (
+        f"aftermax {__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}, "
+        f"Python {platform.python_version()}"
     )
 
 
@@ -92,17 +96,22 @@ def _samples_per_class(audit: Audit) -> str:
     )
 
 
-def _head(audit: Audit) -> str:
+def described_head(audit: Audit) -> str:
+    """The class of the head, those of its parameters that are known, and what it was fitted on."""
     name = type(audit.head).__name__
     parameters = {known: getattr(audit.head, known) for known in KNOWN_PARAMETERS.get(name, ())}
     given = [f"{known}={value}" for known, value in parameters.items() if value is not None]
     head = f"{name}({', '.join(given)})" if given else name
+    return f"{head}. It keeps softmax." if audit.chosen == "softmax" else f"{head}, fitted on all of these samples."
+
+
+def _head(audit: Audit) -> str:
     if audit.chosen == "softmax":
-        return f"{head}. It keeps softmax."
-    chosen = "" if audit.chosen == name else f" It predicts by: {audit.chosen}."
+        return described_head(audit)
+    chosen = "" if audit.chosen == type(audit.head).__name__ else f" It predicts by: {audit.chosen}."
     weighted = " Samples are weighted: errors, gain and p-value are, and counts are not."
     mix = f" {class_mix(audit)}"
-    return f"{head}, fitted on all of these samples.{chosen}{weighted if audit.weighted else ''}{mix}"
+    return f"{described_head(audit)}{chosen}{weighted if audit.weighted else ''}{mix}"
 
 
 def _out_of_fold(audit: Audit) -> str:

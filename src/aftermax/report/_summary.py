@@ -45,6 +45,11 @@ def key_figures(audit: Audit) -> str:
 
 def summary_tables(audit: Audit) -> str:
     """Every figure of the audit, one in a line."""
+    return "\n".join(_two_columns(caption, lines) for caption, lines in all_figures(audit).items())
+
+
+def all_figures(audit: Audit) -> dict[str, list[tuple[str, str]]]:
+    """Every figure of the audit with its name, as text, by what it is about."""
     before, after = audit.errors
     weighted = "weighted " if audit.weighted else ""
     errors = [
@@ -66,12 +71,8 @@ def summary_tables(audit: Audit) -> str:
         *([] if audit.outcome else [("Labelled samples needed to prove a gain", samples_to_be_sure(audit))]),
         ("The head predicts by", _predicted_by(audit) + trusted),
     ]
-    asked = (
-        []
-        if audit.outcome is None
-        else [_two_columns("Asked for", [(name, value) for name, value in audit.outcome.lines])]
-    )
-    return "\n".join([*asked, _two_columns("Errors", errors), _two_columns("Evidence", evidence)])
+    asked = [] if audit.outcome is None else [(name, value) for name, value in audit.outcome.lines]
+    return {**({"Asked for": asked} if asked else {}), "Errors": errors, "Evidence": evidence}
 
 
 def _outcome_tiles(audit: Audit) -> list[tuple[str, str, str]]:

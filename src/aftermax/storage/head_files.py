@@ -93,9 +93,14 @@ class FittedOn(NamedTuple):
     columns: tuple[str, ...] = ()  # their headings, where these are not the classes
 
 
+def can_be_saved(head: object) -> bool:
+    """Whether :func:`save` takes a head of this class."""
+    return type(head) in ESTIMATORS.values()
+
+
 def write_head(head: Head, path: str | os.PathLike[str], fitted_on: FittedOn | None = None) -> None:
     """Save a head, with a note about the scores that it takes."""
-    if type(head) not in ESTIMATORS.values():
+    if not can_be_saved(head):
         raise TypeError(_cannot_save(head))
     check_is_fitted(head, msg="This %(name)s is not fitted yet: call fit before you save it.")
     content = to_content(head)
