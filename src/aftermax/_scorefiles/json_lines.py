@@ -197,7 +197,12 @@ class _Reader:
     def _rows(self, samples: list[_Sample]) -> Rows:
         """The samples since the last call. The answers hold their scores."""
         first = self._n_read - len(samples)
-        scores = self.answers.finish(lambda row: self.place(first + row))
+        try:
+            scores = self.answers.finish(lambda row: self.place(first + row))
+        except ValueError as error:
+            if str(error).startswith(self.name):
+                raise
+            raise ValueError(f"{self.name}: {error}") from error
         self.names = [str(label) for label in scores.columns]
         if self.complete and not scores.told.all():
             row, column = np.argwhere(~scores.told)[0]
