@@ -58,7 +58,8 @@ def nothing_else(file: Path | None) -> Iterator[None]:
 
 
 def _is_ours(warning: warnings.WarningMessage) -> bool:
-    return warning.category in (UserWarning, FutureWarning)
+    ours = warning.category in (UserWarning, FutureWarning)
+    return ours or warning.category.__name__ == "DataConversionWarning"  # which scikit-learn wants of its classifiers
 
 
 def reset_peak() -> int:

@@ -16,6 +16,7 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 FINDINGS_SHOWN = 20
+FIRST = 120.0  # seconds more, to import and compile what is needed
 
 
 @dataclass
@@ -46,12 +47,13 @@ def run_tasks(task: Task, kind: str, count: int, folder: Path, limit: float) -> 
     context = get_context("spawn")
     log = folder / f"{kind.replace(' ', '_').replace('/', '_')}.log"
     log.write_text("", encoding="utf-8")
-    done, started = context.Value("q", 0), time.monotonic()
+    done, begun, started = context.Value("q", 0), context.Value("q", 0), time.monotonic()
     crashes: list[Finding] = []
     while done.value < count:
-        process = context.Process(target=_work, args=(task, kind, count, folder, log, done))
+        begun.value = 0
+        process = context.Process(target=_work, args=(task, kind, count, folder, log, done, begun))
         process.start()
-        reason = _watched(process, done, limit)
+        reason = _watched(process, begun, limit)
         if reason is not None:
             crashes.append(Finding(kind, done.value, reason))
             done.value += 1
@@ -67,9 +69,9 @@ def run_tasks(task: Task, kind: str, count: int, folder: Path, limit: float) -> 
     return outcome
 
 
-def _watched(process: SpawnProcess, done: "Synchronized[int]", limit: float) -> str | None:
-    """Wait for the worker; why it ended before its work was done, if it did."""
-    place, since = -1, time.monotonic()
+def _watched(process: SpawnProcess, begun: "Synchronized[int]", limit: float) -> str | None:
+    """Wait for the worker; why it ended before its work was done, if it did. Its first task may take ``FIRST`` more."""
+    tasks, since = 0, time.monotonic()
     while True:
         process.join(0.2)
         if process.exitcode == 0:
@@ -77,18 +79,27 @@ def _watched(process: SpawnProcess, done: "Synchronized[int]", limit: float) -> 
         if process.exitcode is not None:
             number = -process.exitcode
             return f"crash: {signal.Signals(number).name if number > 0 else f'exit code {process.exitcode}'}"
-        if done.value != place:
-            place, since = done.value, time.monotonic()
-        elif time.monotonic() - since > limit + (60 if place == -1 else 0):
+        if begun.value != tasks:
+            tasks, since = begun.value, time.monotonic()
+        elif time.monotonic() - since > limit + (FIRST if tasks <= 1 else 0):
             process.kill()
             process.join()
             return f"hang: more than {limit:g} s"
 
 
-def _work(task: Task, kind: str, count: int, folder: Path, log: Path, done: "Synchronized[int]") -> None:
+def _work(
+    task: Task,
+    kind: str,
+    count: int,
+    folder: Path,
+    log: Path,
+    done: "Synchronized[int]",
+    begun: "Synchronized[int]",
+) -> None:
     with log.open("a", encoding="utf-8", buffering=1) as file:
         for index in range(done.value, count):
             done.value = index
+            begun.value += 1
             try:
                 word, measured = task(kind, index, folder)
             except AssertionError as error:

@@ -55,7 +55,7 @@ def test_every_seed_is_read(folder):
 
 @pytest.mark.parametrize(
     ("kind", "index", "what"),
-    [("crash", 2, "crash: SIGKILL"), ("hang", 1, "hang: more than 1 s"), ("fail", 0, "it failed")],
+    [("crash", 2, "crash: SIGKILL"), ("hang", 3, "hang: more than 1 s"), ("fail", 0, "it failed")],
 )
 def test_a_crash_a_hang_and_an_error_are_findings_and_the_others_go_on(kind, index, what, tmp_path):
     outcome = run_tasks(task, kind, 5, tmp_path, limit=1.0)
