@@ -73,7 +73,7 @@ def _change(value: Any, place: tuple[Any, ...], places: list[tuple[Any, ...]], r
         inner[str(ODD[rng.integers(len(ODD))])[:80]] = inner[last]
     elif kind == 3 and isinstance(inner, list):
         inner.append(inner[last])
-    elif kind == 4 and isinstance(inner[last], int | float):
+    elif kind == 4 and isinstance(inner[last], int | float) and abs(inner[last]) < 2**63:
         inner[last] = inner[last] * float(rng.choice([-1, 1e-300, 1e-10, 0.5, 1.0000001, 2, 10, 1e10, 1e100, 1e200]))
     else:
         inner[last] = ODD[rng.integers(len(ODD))]

@@ -191,6 +191,25 @@ def test_labels_in_a_damaged_file_of_their_own_are_told_with_its_name(tmp_path):
         read_scores(str(scores), ReadOptions(labels=labels))
 
 
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (
+            {"labels": np.array([b"\xff", b"a"])},
+            "labels, holds bytes that are not text in UTF-8: save text",
+        ),
+        (
+            {"features": np.zeros((2, 3, 4))},
+            "scores.npz: features have shape (2, 3, 4): a row for each sample",
+        ),
+        ({"features": np.zeros((2, 0))}, "scores.npz: features have shape (2, 0): a row for each sample is needed"),
+    ],
+)
+def test_arrays_that_are_of_no_use_are_told_with_the_name_of_the_file(tmp_path, other, what):
+    np.savez(tmp_path / "scores.npz", **{"logits": np.eye(2), "labels": np.arange(2)} | other)
+    assert what in refused("audit", tmp_path / "scores.npz")
+
+
 def test_a_nan_of_the_signalling_kind_is_a_nan(tmp_path):
     path = tmp_path / "scores.npy"
     np.save(path, np.array([[0x7F800001, 0], [0, 0]], dtype=np.uint32).view(np.float32))
@@ -209,6 +228,14 @@ def test_answers_that_cannot_be_told_are_refused_with_the_name_of_the_file(tmp_p
     lines = zip(scores, "ab", strict=True)
     path.write_text("\n".join(json.dumps({"scores": some, "label": label}) for some, label in lines))
     with pytest.raises(ValueError, match="^" + re.escape(what.format(path=path))):
+        read_scores(str(path))
+
+
+def test_a_feature_that_no_float_can_hold_is_told_with_its_line(tmp_path):
+    path = tmp_path / "scores.jsonl"
+    lines = [{"scores": {"a": 1.5, "b": -2.0}, "label": "a", "features": [value, 0]} for value in (1, 10**400)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(ValueError, match="^" + re.escape(f"{path}, line 2: a feature is too large")):
         read_scores(str(path))
 
 

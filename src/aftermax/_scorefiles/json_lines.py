@@ -244,7 +244,13 @@ class _Reader:
                 raise ValueError(
                     f"{self.place(first + row)}: features must be a list of {width} numbers, as on the other lines."
                 )
-        features = np.array(lists, dtype=np.float64)
+        try:
+            features = np.array(lists, dtype=np.float64)
+        except OverflowError as error:
+            row = next(row for row, one in enumerate(lists) if max(map(abs, one)) > LARGEST_VALUE)
+            raise ValueError(
+                f"{self.place(first + row)}: a feature is too large: finite numbers are needed."
+            ) from error
         check_finite(features, lambda row, column: f"{self.place(first + row)}, feature {column}")
         return features
 

@@ -59,6 +59,16 @@ class ArrayStream:
         shape = (self._next - first, *self.shape[1:])
         return self._values(math.prod(shape)).reshape(shape)
 
+    def read_labels(self, rows: int) -> NDArray[Any]:
+        """The next labels or groups; bytes as text."""
+        labels = self.read(rows)
+        try:
+            return decode_bytes(labels)
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{self.name} holds bytes that are not text in UTF-8: save text, numpy.char.decode(array, encoding)."
+            ) from error
+
     def _read_whole(self) -> NDArray[Any]:
         """An array that is stored by columns (Fortran order) cannot be read by rows."""
         if self.packed is not None:
@@ -197,9 +207,9 @@ def _score_file(name: str, streams: dict[str, ArrayStream], contents: str, optio
         step = rows_per_batch(math.prod(columns))
         for first in range(0, total, step):
             logits = read_finite("logits", first, step)
-            labels = decode_bytes(streams["labels"].read(step)) if "labels" in streams else None
+            labels = streams["labels"].read_labels(step) if "labels" in streams else None
             features = read_finite("features", first, step) if "features" in streams else None
-            groups = decode_bytes(streams["groups"].read(step)) if "groups" in streams else None
+            groups = streams["groups"].read_labels(step) if "groups" in streams else None
             weights = streams["weights"].read(step) if "weights" in streams else None
             yield Rows(logits, labels, features, None, groups, weights)
             done = first + len(logits)
@@ -218,6 +228,11 @@ def _check_shapes(name: str, streams: dict[str, ArrayStream], options: ReadOptio
     for kind in ("logits", "features", "weights"):
         if kind in streams and streams[kind].dtype.kind not in "biuf":
             raise ValueError(f"{name}: {kind} are of type {streams[kind].dtype}: numbers are needed.")
+    if "features" in streams and (len(streams["features"].shape) != 2 or streams["features"].shape[1] == 0):
+        raise ValueError(
+            f"{name}: features have shape {streams['features'].shape}: a row for each sample is needed. Flatten a "
+            "layer with more axes first: features.reshape(len(features), -1)."
+        )
     for kind in ("groups", "weights"):
         if kind in streams and len(streams[kind].shape) != 1:
             raise ValueError(
