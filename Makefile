@@ -13,7 +13,7 @@ SCORES ?=
 TEXT ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs priors zeroshot prompts few-labels layers docs clean
+.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs priors zeroshot prompts few-labels layers fuzz arrays kills soak docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -78,6 +78,10 @@ few-labels: .venv/dev.installed
 
 costs: .venv/dev.installed
 	$(BIN)/python -m experiments costs $(if $(SCORES),--scores "$(SCORES)")
+
+# Hostile files and arrays, kills, and an hour of load: results/hardening.
+fuzz arrays kills soak: .venv/dev.installed
+	$(BIN)/python -m hardening $@
 
 docs: .venv/dev.installed
 	$(BIN)/mkdocs build --strict --quiet

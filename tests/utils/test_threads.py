@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from aftermax import SPHClassifier
+from aftermax import AutoHead, SPHClassifier
 from aftermax._utils import threads
+from hardening import soak
 from helpers.samples import make_samples
 
 
@@ -77,6 +78,42 @@ def test_a_head_still_works_after_a_fork(validation):
     np.testing.assert_array_equal(queue.get(timeout=300), expected)
     child.join(300)
     assert child.exitcode == 0
+
+
+def test_a_shared_head_predicts_alike_in_many_threads_while_another_is_fitted(validation):
+    """python -m hardening soak does the same for an hour."""
+    outcome = soak.loaded(seconds=1.0, threads=8)
+    assert outcome.wrong == []
+    assert outcome.predictions > 8
+    assert outcome.fits > 0
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_in_the_middle_of_another_threads_work_leaves_no_lock_behind(validation):
+    head = AutoHead(cv=2).fit(*validation)
+    test, _ = make_samples(seed=3, n_samples=2_000)
+    expected = head.predict(test)
+    inside, done = threading.Event(), threading.Event()
+
+    def work():
+        with threads.one_blas_thread(), threads._limit.lock:
+            inside.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait(60)
+    context = get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=lambda: queue.put(head.predict(test)))
+    child.start()
+    done.set()
+    thread.join(60)
+    try:
+        np.testing.assert_array_equal(queue.get(timeout=60), expected)
+    finally:
+        child.kill()
+        child.join(60)
 
 
 @pytest.mark.slow

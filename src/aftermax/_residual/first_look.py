@@ -56,6 +56,7 @@ POWER_ERROR = 8 * UNIT  # of the polynomial, relative
 ELEMENTARY_ERROR = 8 * UNIT  # of numpy's exponentials and logarithms in single precision, relative
 UNDERFLOW = 2.0**-100  # more than what is lost to underflow, for coefficients of size 1
 MIN_FLOOR = 1e-12  # of a Gaussian: the logarithm of less could be of any size
+LARGEST_INTERCEPT = 1e30  # which single precision can hold
 TYPICAL = 3.0  # 1 + |z| + |z|^2 for |z| = 1, the mean square
 VALUES_AT_ONCE = 2**20  # of an input, if it has many columns
 
@@ -178,9 +179,10 @@ class FirstLook(NamedTuple):
     @classmethod
     def of(cls, slope: float, biases: NDArray[np.float64], terms: tuple[InputTerms, ...]) -> Self:
         """Of a head of these parts."""
-        kernels = (SingleKernels.of(one) if one.used.any() else None for one in terms)
-        gaussians = (_single_gaussian(one.gaussian, one.gaussian_weight) for one in terms)
-        return cls(slope, biases, terms, tuple(kernels), tuple(gaussians))
+        with np.errstate(over="ignore"):  # what single precision cannot hold is infinite, and so is its bound
+            kernels = tuple(SingleKernels.of(one) if one.used.any() else None for one in terms)
+            gaussians = tuple(_single_gaussian(one.gaussian, one.gaussian_weight) for one in terms)
+        return cls(slope, biases, terms, kernels, gaussians)
 
     def predict(self, inputs: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The predictions, and which of them are not proven to be those of double precision."""
@@ -220,6 +222,8 @@ def _projected(projection: Projection, inputs: Sequence[NDArray[np.float64]]) ->
 
 def _single_gaussian(gaussian: GaussianCorrection | None, weight: float) -> SingleGaussian | None:
     if gaussian is None or len(gaussian.factors) == 1 or gaussian.floor < MIN_FLOOR:
+        return None
+    if np.abs(gaussian.intercepts[np.isfinite(gaussian.intercepts)]).max() > LARGEST_INTERCEPT:
         return None
     return SingleGaussian.of(gaussian, weight)
 

@@ -51,10 +51,11 @@ class ResidualHead:
         """The score of each sample and class; their softmax is the probabilities."""
         if len(inputs[0]) == 1:  # matrix products round a single row differently
             return self.scores([np.repeat(values, 2, axis=0) for values in inputs])[:1]
-        out: Scores = inputs[0] * self.slope + self.biases
-        for some in _chunks(len(out)):
-            for terms in self.terms:
-                terms.add_to(out[some], [values[some] for values in inputs])
+        with np.errstate(over="ignore", invalid="ignore"):  # softmax refuses what comes of it
+            out: Scores = inputs[0] * self.slope + self.biases
+            for some in _chunks(len(out)):
+                for terms in self.terms:
+                    terms.add_to(out[some], [values[some] for values in inputs])
         return out
 
     def mixed_with_softmax(self, temperature: float, trust: float) -> ResidualHead:

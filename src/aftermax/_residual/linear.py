@@ -14,6 +14,7 @@ from aftermax._utils.softmax import log_losses, softmax
 PENALTIES = tuple(10.0**power for power in range(-1, -6, -1))  # the strongest first
 BIAS_PENALTY = 1.0  # of the squared biases, divided by the number of samples
 ITERATIONS = 12
+LARGEST_IN_SINGLE = 1e25
 LEAST_CURVATURE = 1e-6
 MAX_SAMPLES = 10_000
 
@@ -68,7 +69,7 @@ class _Regressions:
         folds: NDArray[np.int64],
     ) -> None:
         self.codes, self.weights, self.folds = codes, weights, folds
-        self.projected, self.logits = projected.T.astype(np.float32), logits.T.astype(np.float32)
+        self.projected, self.logits = _in_single(projected.T), _in_single(logits.T)
         (n_samples, n_classes), self.count = logits.shape, folds.max() + 2
         self.shares = np.repeat(weights[None], self.count, axis=0)  # the last regression is on all samples
         self.shares[folds, np.arange(n_samples)] = 0.0
@@ -154,3 +155,8 @@ class _Regressions:
             ]
         )
         return loss, gradient
+
+
+def _in_single(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """In single precision, as large as that may be without an overflow in what is computed of it."""
+    return np.clip(values, -LARGEST_IN_SINGLE, LARGEST_IN_SINGLE).astype(np.float32)

@@ -92,4 +92,6 @@ def _gaussian(source: str, arrays: Arrays, n_classes: int, dimensions: int, floo
         raise ValueError(f"the array {source}_factors has {len(factors)} covariances: 1 or {n_classes} are possible")
     # A class without samples has a log prior of minus infinity.
     intercepts = arrays.take(f"{source}_intercepts", (n_classes,), low=-np.inf, infinite=True)
+    if not np.isfinite(intercepts.max()):
+        raise ValueError(f"the array {source}_intercepts holds infinity, or nothing finite")
     return GaussianCorrection(arrays.take(f"{source}_means", (n_classes, dimensions)), factors, intercepts, floor)

@@ -184,16 +184,21 @@ def open_parquet(file: IO[bytes], name: str, options: ReadOptions) -> ScoreFile:
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
         nonlocal done
-        try:
-            for batch in table.iter_batches(
-                _rows_at_a_time(len(roles.columns)), columns=roles.columns, use_threads=False
-            ):  # less memory, as fast
-                yield batch
-                done += batch.num_rows
-        except (pyarrow.ArrowException, OSError) as error:
-            raise damaged_file(name, error) from error
+        for batch in _parquet_batches(table, roles.columns, name):
+            yield batch
+            done += batch.num_rows
 
     return _score_file(name, names, roles, batches(), row_number, table.metadata.num_rows, lambda: done)
+
+
+def _parquet_batches(table: parquet.ParquetFile, columns: list[str], name: str) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow
+
+    rows = _rows_at_a_time(len(columns))
+    try:
+        yield from table.iter_batches(rows, columns=columns, use_threads=False)  # less memory, as fast
+    except (pyarrow.ArrowException, OSError) as error:
+        raise damaged_file(name, error) from error
 
 
 def _rows_at_a_time(columns: int) -> int:
@@ -231,7 +236,7 @@ def _score_file(
                 numbers_of(batch, columns, name, first, row_place) for columns in (roles.logits, roles.features)
             )
             labels, groups = (
-                None if one is None else _labels(batch.column(one)) for one in (roles.label, roles.groups)
+                None if one is None else _labels(batch.column(one), name) for one in (roles.label, roles.groups)
             )
             weights = None if roles.weights is None else batch.column(roles.weights).to_numpy(zero_copy_only=False)
             kept = {one: batch.column(one) for one in roles.keep}
@@ -266,8 +271,8 @@ def read_label_column(file: IO[bytes], kind: str, name: str, label_column: str |
     else:
         table = _read_parquet(file, name)
         column = _find_label_column(table.schema_arrow.names, name, label_column)
-        batches = table.iter_batches(columns=[column])
-    parts = [_labels(batch.column(column)) for batch in batches]
+        batches = _parquet_batches(table, [column], name)
+    parts = [_labels(batch.column(column), name) for batch in batches]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -278,7 +283,7 @@ def _find_label_column(names: list[str], name: str, label_column: str | None) ->
     return candidates[0]
 
 
-def _labels(column: pyarrow.Array) -> NDArray[Any]:
+def _labels(column: pyarrow.Array, name: str) -> NDArray[Any]:
     """Labels or groups as numbers if the column has a numeric type, else as text; None where one is missing."""
     import pyarrow
 
@@ -287,5 +292,8 @@ def _labels(column: pyarrow.Array) -> NDArray[Any]:
         column, kind = column.cast(kind.value_type), kind.value_type
     if not column.null_count and (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
         return np.asarray(column)
-    values = column.to_pylist()
+    try:
+        values = column.to_pylist()
+    except (pyarrow.ArrowException, ValueError, OverflowError) as error:  # times in no zone, or out of range
+        raise damaged_file(name, error) from error
     return np.array([None if value in (None, "") else str(value) for value in values], dtype=object)

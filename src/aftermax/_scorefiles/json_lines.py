@@ -197,7 +197,12 @@ class _Reader:
     def _rows(self, samples: list[_Sample]) -> Rows:
         """The samples since the last call. The answers hold their scores."""
         first = self._n_read - len(samples)
-        scores = self.answers.finish(lambda row: self.place(first + row))
+        try:
+            scores = self.answers.finish(lambda row: self.place(first + row))
+        except ValueError as error:
+            if str(error).startswith(self.name):
+                raise
+            raise ValueError(f"{self.name}: {error}") from error
         self.names = [str(label) for label in scores.columns]
         if self.complete and not scores.told.all():
             row, column = np.argwhere(~scores.told)[0]
@@ -239,7 +244,13 @@ class _Reader:
                 raise ValueError(
                     f"{self.place(first + row)}: features must be a list of {width} numbers, as on the other lines."
                 )
-        features = np.array(lists, dtype=np.float64)
+        try:
+            features = np.array(lists, dtype=np.float64)
+        except OverflowError as error:
+            row = next(row for row, one in enumerate(lists) if max(map(abs, one)) > LARGEST_VALUE)
+            raise ValueError(
+                f"{self.place(first + row)}: a feature is too large: finite numbers are needed."
+            ) from error
         check_finite(features, lambda row, column: f"{self.place(first + row)}, feature {column}")
         return features
 

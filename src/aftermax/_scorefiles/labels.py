@@ -24,7 +24,7 @@ def decode_bytes(labels: NDArray[Any]) -> NDArray[Any]:
 def labels_to_text(labels: NDArray[Any]) -> NDArray[Any]:
     """Labels as text, so that 3, 3.0 and "3" are the same class."""
     labels = decode_bytes(labels)
-    if labels.dtype.kind == "f" and np.isfinite(labels).all():
+    if labels.dtype.kind == "f" and (np.abs(labels.astype(np.float64)) < 2**63).all():
         labels = labels.astype(np.int64)
     return labels.astype(np.str_)
 

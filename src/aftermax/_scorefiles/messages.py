@@ -52,7 +52,8 @@ def check_finite(values: NDArray[Any], place: Callable[[int, int], str]) -> None
     """Refuse values that are not finite; ``place`` gives the position of a row and column as text."""
     if are_usable(values):
         return
-    row, column = np.argwhere(~(np.abs(values.astype(np.float64)) <= LARGEST_VALUE))[0]
+    with np.errstate(invalid="ignore"):  # a NaN of the signalling kind
+        row, column = np.argwhere(~(np.abs(values.astype(np.float64)) <= LARGEST_VALUE))[0]
     value = values[row, column]
     if np.isnan(value):
         raise ValueError(f"{place(row, column)} is empty or NaN: fill it in or remove the row.")

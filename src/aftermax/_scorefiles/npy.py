@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 import zipfile
@@ -21,6 +22,8 @@ from aftermax._utils.files import existing_file
 from aftermax.data import DAMAGE
 
 PIECE = 2**26  # bytes
+MOST_OF_HEADER = 2**16  # bytes; numpy refuses headers of more than 10,000
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks the others without a limit
 ARRAYS = ("logits", "labels", "features")
 
 
@@ -33,12 +36,10 @@ class ArrayStream:
     def __init__(self, file: IO[bytes], name: str, packed: int | None = None) -> None:
         self.file, self.name, self.packed = file, name, packed
         try:
-            version = np.lib.format.read_magic(file)
-            read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-            self.shape, fortran_order, self.dtype = read[version](file)
+            self.shape, fortran_order, self.dtype = _read_header(file)
         except DAMAGE as error:
             raise damaged_file(name, error) from error
-        if any(size < 0 for size in self.shape) or self.dtype.itemsize == 0:
+        if any(type(size) is not int or size < 0 for size in self.shape) or self.dtype.itemsize == 0:
             raise damaged_file(name, ValueError(f"its shape is {self.shape}, its type {self.dtype}"))
         if self.dtype.hasobject:
             raise ValueError(
@@ -58,6 +59,16 @@ class ArrayStream:
         shape = (self._next - first, *self.shape[1:])
         return self._values(math.prod(shape)).reshape(shape)
 
+    def read_labels(self, rows: int) -> NDArray[Any]:
+        """The next labels or groups; bytes as text."""
+        labels = self.read(rows)
+        try:
+            return decode_bytes(labels)
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{self.name} holds bytes that are not text in UTF-8: save text, numpy.char.decode(array, encoding)."
+            ) from error
+
     def _read_whole(self) -> NDArray[Any]:
         """An array that is stored by columns (Fortran order) cannot be read by rows."""
         if self.packed is not None:
@@ -75,6 +86,21 @@ class ArrayStream:
                 f"{self.name} is truncated: it should have {self.shape[0]:,} rows. Write or copy the file again."
             )
         return np.frombuffer(content, self.dtype, count)
+
+
+def _read_header(file: IO[bytes]) -> tuple[Any, bool, np.dtype[Any]]:
+    """Shape, order and type, which numpy reads as Python source: with a backslash in it, Python may warn."""
+    version = np.lib.format.read_magic(file)
+    read, size = {
+        (1, 0): (np.lib.format.read_array_header_1_0, 2),
+        (2, 0): (np.lib.format.read_array_header_2_0, 4),
+    }[version]
+    length = file.read(size)
+    header = file.read(min(int.from_bytes(length, "little"), MOST_OF_HEADER))
+    if b"\\" in header:
+        raise ValueError("its header holds a backslash")
+    shape, fortran_order, dtype = read(io.BytesIO(length + header))
+    return shape, fortran_order, dtype
 
 
 def _read(file: IO[bytes], size: int) -> bytes | bytearray:
@@ -119,6 +145,8 @@ def open_npz(file: IO[bytes], name: str, options: ReadOptions) -> Iterator[Score
         for kind, array in _arrays_to_read(arrays, prefix, options, name).items():
             try:
                 packed = archive.getinfo(f"{array}.npy")
+                if packed.compress_type not in METHODS:
+                    raise NotImplementedError("it is compressed in a way that numpy does not use")
                 member = stack.enter_context(archive.open(packed))
             except DAMAGE as error:
                 raise damaged_file(name, error) from error
@@ -179,9 +207,9 @@ def _score_file(name: str, streams: dict[str, ArrayStream], contents: str, optio
         step = rows_per_batch(math.prod(columns))
         for first in range(0, total, step):
             logits = read_finite("logits", first, step)
-            labels = decode_bytes(streams["labels"].read(step)) if "labels" in streams else None
+            labels = streams["labels"].read_labels(step) if "labels" in streams else None
             features = read_finite("features", first, step) if "features" in streams else None
-            groups = decode_bytes(streams["groups"].read(step)) if "groups" in streams else None
+            groups = streams["groups"].read_labels(step) if "groups" in streams else None
             weights = streams["weights"].read(step) if "weights" in streams else None
             yield Rows(logits, labels, features, None, groups, weights)
             done = first + len(logits)
@@ -200,6 +228,11 @@ def _check_shapes(name: str, streams: dict[str, ArrayStream], options: ReadOptio
     for kind in ("logits", "features", "weights"):
         if kind in streams and streams[kind].dtype.kind not in "biuf":
             raise ValueError(f"{name}: {kind} are of type {streams[kind].dtype}: numbers are needed.")
+    if "features" in streams and (len(streams["features"].shape) != 2 or streams["features"].shape[1] == 0):
+        raise ValueError(
+            f"{name}: features have shape {streams['features'].shape}: a row for each sample is needed. Flatten a "
+            "layer with more axes first: features.reshape(len(features), -1)."
+        )
     for kind in ("groups", "weights"):
         if kind in streams and len(streams[kind].shape) != 1:
             raise ValueError(

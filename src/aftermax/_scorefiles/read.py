@@ -18,7 +18,7 @@ from aftermax._scorefiles.csv_parquet import open_csv, open_parquet, read_label_
 from aftermax._scorefiles.groups_weights import join_groups, join_weights
 from aftermax._scorefiles.json_lines import open_json_lines
 from aftermax._scorefiles.label_checks import both_classes, check_classes, check_labels, warn_of_columns
-from aftermax._scorefiles.labels import decode_bytes, match_label_type, text_to_integers
+from aftermax._scorefiles.labels import match_label_type, text_to_integers
 from aftermax._scorefiles.messages import check_finite, row_number, shell_argument
 from aftermax._scorefiles.npy import ArrayStream, open_npy, open_npz
 from aftermax._scorefiles.sources import JSON_LINES, Source, open_source, seekable, size_and_position
@@ -235,7 +235,7 @@ def _unequal_rows(path: Path | None, rows: int, name: str, other_rows: str) -> V
 def _read_labels(path: Path, column: str | None) -> NDArray[Any]:
     with open_source(str(path)) as (file, suffix, name):
         if suffix == ".npy":
-            return decode_bytes(ArrayStream(file, name).read(sys.maxsize))
+            return ArrayStream(file, name).read_labels(sys.maxsize)
         if suffix in (".csv", ".parquet"):
             return read_label_column(file, suffix, name, column)
     raise ValueError(f"{path}: --labels takes .npy, .csv and .parquet files.")

@@ -17,7 +17,8 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Softmax of each sample's logits. NaN is refused: no probability is better than one that says nothing."""
     from scipy.special import softmax as scipy_softmax
 
-    found = np.asarray(scipy_softmax(logits, axis=1))
+    with np.errstate(invalid="ignore"):  # infinity less infinity
+        found = np.asarray(scipy_softmax(logits, axis=1))
     if np.isnan(found).any():
         raise ValueError(
             "The scores of these samples are too large to compute probabilities of. Are the logits or the features on "

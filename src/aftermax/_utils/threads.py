@@ -5,6 +5,7 @@ is summed across ranges, so the result is the same for any number of threads. Un
 works when called from several threads at once and after a fork, as in web servers and data loaders.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -60,9 +61,15 @@ class _Limit:
     """A limit of one BLAS thread that holds as long as at least one user is inside."""
 
     def __init__(self) -> None:
+        self.limiter: Any = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Nobody is inside: so it is in a process that was forked, whichever threads its parent has."""
         self.lock = Lock()
         self.users = 0
-        self.limiter: Any = None
+        if self.limiter is not None:
+            self.limiter.restore_original_limits()
 
     def enter(self) -> None:
         with self.lock:
@@ -78,6 +85,8 @@ class _Limit:
 
 
 _limit = _Limit()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_limit.forget)
 
 
 @cache

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from aftermax._utils.large import LARGEST_VALUE
+
 PROBABILITIES, PERCENTAGES, LOG_PROBABILITIES, LOGITS = KINDS = (
     "probabilities",
     "percentages",
@@ -125,6 +127,12 @@ def _mixed(kinds: dict[str, NDArray[np.bool_]], place: Callable[[int], str]) -> 
 def logarithms(scores: NDArray[np.float64], kind: str, place: Callable[[int], str]) -> NDArray[np.float64]:
     """Scores as logits: the logarithms of probabilities, minus infinity for 0; any others as they are."""
     if kind == LOGITS:
+        if scores.size and scores.min() < -LARGEST_VALUE:
+            where = int(np.argmin(scores))
+            raise ValueError(
+                f"{place(where)}: a logit of {scores[where]:g} is too low to compute with: leave out such labels, or "
+                "write -1e4."
+            )
         return scores
     shares = scores / (100.0 if kind == PERCENTAGES else 1.0)
     outside = scores > TOLERANCE if kind == LOG_PROBABILITIES else (shares < 0) | (shares > 1 + TOLERANCE)

@@ -135,6 +135,8 @@ class SoftmaxClassifier(HeadEstimator):
         """The temperature that was given, or the one that these samples have."""
         if self.temperature is not None:
             return float(self.temperature)
+        if len(some) == 0:  # identical samples are held out together, and these may be all
+            return 1.0
         step = -(-len(some) * samples.logits.shape[1] // MOST_LOGITS)
         return fit_softmax_temperature(samples.take(some[::step]))  # in content order, every n-th is a fair part
 

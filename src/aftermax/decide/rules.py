@@ -52,6 +52,8 @@ def plug_in_rule(objective: Objective, probabilities: NDArray[np.float64], prese
     if objective.costs is not None:
         return objective.costs
     expected = _expected_confusion(probabilities, probabilities.argmax(axis=1), present)
+    if not expected.any():  # the probabilities rule out every class that is labelled
+        return None
     mean, best, rule = expected, objective.value(expected), None
     for step in range(1, MAX_STEPS + 1):
         costs = standard_costs(-objective.slope(mean))

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from aftermax._utils.foreign_arrays import as_plain
 from aftermax._utils.large import MANY_CLASSES
 from aftermax._utils.one_logit import two_columns
 from aftermax._utils.softmax import MIN_PROBABILITY
@@ -72,7 +73,9 @@ def logits_of(model: Any, response_method: str, X: Any, n_classes: int) -> NDArr
 
     They are float64, or with more than 256 classes in the model's own precision, but at least float32.
     """
-    given = np.asarray(getattr(model, response_method)(X))
+    given = np.asarray(as_plain(getattr(model, response_method)(X), f"the outputs of the model's {response_method}"))
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"The model's {response_method} gives values of type {given.dtype}: real numbers are needed.")
     output = np.asarray(given, np.result_type(given, np.float32) if n_classes > MANY_CLASSES else np.float64)
     if response_method == "predict_proba":
         output = np.clip(output, MIN_PROBABILITY, None)

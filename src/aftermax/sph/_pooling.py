@@ -63,17 +63,24 @@ def pooling_rule(
         np.take_along_axis(array, units, axis=1) for array in (responses.center, responses.left, responses.right)
     )
     return _kernels.PoolingRule(
-        responses.center,
-        responses.left,
-        responses.right,
-        weights,
+        # In one order, or numba compiles its loops again for a file that has them in another.
+        np.ascontiguousarray(responses.center),
+        np.ascontiguousarray(responses.left),
+        np.ascontiguousarray(responses.right),
+        np.ascontiguousarray(weights),
         float(distance_power),
         float(veto_distance),
         int(veto_count),
         np.count_nonzero(weights, axis=1),
         np.ascontiguousarray(units.T),
-        np.stack([center.T, (ordered / left).T, (ordered / right).T], axis=2),
+        np.stack([center.T, _steps(ordered, left).T, _steps(ordered, right).T], axis=2),
     )
+
+
+def _steps(weights: NDArray[np.float64], sides: NDArray[np.float64]) -> NDArray[np.float64]:
+    """weight / side: finite, so that a logit right at the center is at distance 0 however narrow the side is."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(weights / sides, np.finfo(np.float64).max))
 
 
 def pooled_scores(logits: NDArray[np.float64], rule: PoolingRule) -> NDArray[np.float64]:

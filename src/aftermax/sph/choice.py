@@ -75,6 +75,11 @@ def choose_sph(
         outer = splits_of(_outer_folds(ordered, together, cv, rng))
     else:
         outer = splits_among(splits, order, len(order))
+    if not all(len(train) for train, _ in outer):
+        raise ValueError(
+            f"{len(order)} samples are too few to choose by, as all of them are held out at once (identical ones and "
+            "those of one group are held out together): pass more, or use SPHClassifier, which chooses nothing."
+        )
     parts = [*(train for train, _ in outer), np.arange(len(order))]
     inner = [_inner_splits(ordered.codes, together, part, cv, n_repeats, rng) for part in parts]
     counts = _cross_validated_counts(ordered, inner, blocks, n_jobs, progress)

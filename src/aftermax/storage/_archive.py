@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from aftermax import __version__
 from aftermax._heads.protocol import State
+from aftermax._utils.text import shortened
 from aftermax._utils.untrusted import count, fields, flag, one_of, some
 
 FORMAT = "aftermax head"
@@ -29,6 +30,7 @@ MAX_BYTES = 2**30
 MAX_BYTES_OF_JSON = 2**24
 MAX_VALUES_OF_JSON = 2**19  # lists, objects, quotes
 MAX_MEMBERS = 64
+MAX_LETTERS = 64  # of a name in a message
 MAX_BYTES_OF_DIRECTORY = 2**16
 DESCRIPTION = "head.json"
 MEMBER = re.compile(r"[a-z_]{1,64}\.npy")
@@ -113,7 +115,7 @@ def read_archive(file: BinaryIO) -> State:
     with zipfile.ZipFile(file) as archive:
         members = {member.filename: member for member in archive.infolist()}
         if DESCRIPTION not in members:
-            inside = ", ".join(sorted(members)[:5])
+            inside = ", ".join(shortened(name, MAX_LETTERS) for name in sorted(members)[:5])
             raise ForeignError(f"is not a head file: it is an archive of {inside}. {WRITTEN}")
         described = _description(archive, members[DESCRIPTION])
         declared = fields(described.pop("arrays", None), None, "the list of arrays")

@@ -1,0 +1,1 @@
+"""Hardening: how the package stands what it should never meet. ``python -m hardening`` writes results/hardening."""
