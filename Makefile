@@ -13,7 +13,7 @@ SCORES ?=
 TEXT ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs priors zeroshot prompts few-labels layers docs clean
+.PHONY: demo test test-all test-minimum lint bench installs vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs priors zeroshot prompts few-labels layers docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -42,6 +42,11 @@ lint: .venv/dev.installed
 
 bench: .venv/dev.installed
 	$(BIN)/python -m benchmarks
+
+# Other Pythons to install with: make installs PYTHONS="python3.12 python3.13".
+PYTHONS ?=
+installs: .venv/bin/python
+	$(BIN)/python -m hardening installs $(addprefix --python ,$(PYTHONS))
 
 vmnist: .venv/dev.installed
 	$(BIN)/python -m experiments vmnist $(MNIST)

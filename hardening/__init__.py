@@ -1,0 +1,1 @@
+"""What may go wrong outside the tests: hostile input, load, kills, installs. ``python -m hardening``."""

@@ -1,0 +1,84 @@
+"""What is installed where: the list of cases."""
+
+import subprocess
+from dataclasses import dataclass, replace
+from functools import cache
+
+from hardening.distributions import Built
+
+CORE = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
+# The packages of each extra that the table shows; for clones, there are too many.
+USERS = {
+    "cli": ("typer", "pyarrow"),
+    "plots": ("matplotlib",),
+    "torch": ("torch",),
+    "huggingface": ("torch", "transformers"),
+    "keras": ("keras",),
+    "onnx": ("onnx", "onnxruntime"),
+    "dask": ("dask", "distributed"),
+}
+CLONES = {"experiments": ("pandas", "river"), "docs": ("mkdocs-material", "mkdocstrings"), "dev": ("pytest", "mypy")}
+TORCH = "torch==2.13.0"
+# What else it takes: a build of PyTorch of which one for CPUs is at hand, and a backend for Keras.
+BESIDE = dict.fromkeys(("torch", "huggingface", "experiments", "dev"), TORCH) | {"keras": "jax"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One empty environment."""
+
+    what: str
+    python: str
+    extras: tuple[str, ...] = ()
+    oldest: bool = False
+    sdist: bool = False
+
+    @property
+    def python_version(self) -> str:
+        return _version(self.python)
+
+    @property
+    def needs_torch(self) -> bool:
+        return any("torch" in package for package in self.with_packages)
+
+    @property
+    def with_packages(self) -> list[str]:
+        return sorted({BESIDE[extra] for extra in self.extras if extra in BESIDE})
+
+    @property
+    def shown(self) -> list[str]:
+        beside = [package.split("==")[0] for package in self.with_packages]
+        of_extras = [package for extra in self.extras for package in (USERS | CLONES)[extra]]
+        return list(dict.fromkeys([*CORE, *of_extras, *beside]))
+
+    @property
+    def smoke(self) -> tuple[str, ...]:
+        return self.extras or ("core", "missing")
+
+    def requirement(self, built: Built) -> str:
+        extras = f"[{','.join(self.extras)}]" if self.extras else ""
+        return f"{built.sdist if self.sdist else built.wheel}{extras}"
+
+
+def cases(pythons: list[str]) -> list[Case]:
+    """Of the first Python all, and of the last each extra alone; of those between, core and everything."""
+    first, *others = pythons
+    found = [Case("core", first), Case("core, from the sdist", first, sdist=True), *_each(first)]
+    found += [Case("all extras", first, tuple(USERS))]
+    found += [Case("core", first, oldest=True)]
+    found += [replace(case, oldest=True) for case in _each(first) if case.extras != ("torch",)]
+    light = tuple(name for name in USERS if BESIDE.get(name) != TORCH)
+    for python in others:
+        found += [Case("core", python), Case("all extras but torch and huggingface", python, light)]
+        found += _each(python) if python == others[-1] else [Case("extra torch", python, ("torch",))]
+    return found + [Case(f"extra {name} (for clones)", first, (name,)) for name in CLONES]
+
+
+def _each(python: str) -> list[Case]:
+    return [Case(f"extra {name}", python, (name,)) for name in USERS]
+
+
+@cache
+def _version(python: str) -> str:
+    code = "import platform; print(platform.python_version())"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
