@@ -1,6 +1,7 @@
 """The wheel and the sdist, built and checked as for a release."""
 
 import hashlib
+import re
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from hardening.environments import ROOT, Environment, FailedError
 
 LIMIT = 1_500_000  # bytes that a wheel may take
+FOR_CLONES = re.compile(rb"extra == '(dev|docs|experiments)'").search
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,14 @@ def build(folder: Path) -> Built:
 
 
 def code_hash(wheel: Path) -> str:
-    """Of all that an installation depends on; of METADATA, these are the requirements."""
+    """Of all that a user's installation depends on; of METADATA, these are the requirements."""
     hashed = hashlib.sha256()
     with zipfile.ZipFile(wheel) as archive:
         for name in sorted(archive.namelist()):
             content = archive.read(name)
             if name.endswith("/METADATA"):
                 headers = content.split(b"\n\n")[0].splitlines()
-                content = b"\n".join(line for line in headers if line.startswith((b"Requires-", b"Provides-")))
+                content = b"\n".join(line for line in headers if line.startswith(b"Requires-") and not FOR_CLONES(line))
             if not name.endswith("/RECORD"):
                 hashed.update(name.encode() + content)
     return hashed.hexdigest()[:12]

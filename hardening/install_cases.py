@@ -1,7 +1,7 @@
 """What is installed where: the list of cases."""
 
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from hardening.distributions import Built
@@ -19,7 +19,8 @@ USERS = {
 }
 CLONES = {"experiments": ("pandas", "river"), "docs": ("mkdocs-material", "mkdocstrings"), "dev": ("pytest", "mypy")}
 TORCH = "torch==2.13.0"
-# What else it takes: a build of PyTorch of which one for CPUs is at hand, and a backend for Keras.
+# What else it takes: a PyTorch that there is for CPUs (also with the oldest of the others, as its own old builds for
+# Linux are gigabytes), and a backend for Keras.
 BESIDE = dict.fromkeys(("torch", "huggingface", "experiments", "dev"), TORCH) | {"keras": "jax"}
 
 
@@ -61,16 +62,16 @@ class Case:
 
 
 def cases(pythons: list[str]) -> list[Case]:
-    """Of the first Python all, and of the last each extra alone; of those between, core and everything."""
+    """Of the first Python all. Of the last each extra alone: some may not be there yet. Of those between, most."""
     first, *others = pythons
     found = [Case("core", first), Case("core, from the sdist", first, sdist=True), *_each(first)]
     found += [Case("all extras", first, tuple(USERS))]
-    found += [Case("core", first, oldest=True)]
-    found += [replace(case, oldest=True) for case in _each(first) if case.extras != ("torch",)]
+    found += [Case("core", first, oldest=True), Case("all extras", first, tuple(USERS), oldest=True)]
     light = tuple(name for name in USERS if BESIDE.get(name) != TORCH)
-    for python in others:
+    for python in others[:-1]:
         found += [Case("core", python), Case("all extras but torch and huggingface", python, light)]
-        found += _each(python) if python == others[-1] else [Case("extra torch", python, ("torch",))]
+    for python in others[-1:]:
+        found += [Case("core", python), *_each(python)]
     return found + [Case(f"extra {name} (for clones)", first, (name,)) for name in CLONES]
 
 
