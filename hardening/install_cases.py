@@ -62,17 +62,19 @@ class Case:
 
 
 def cases(pythons: list[str]) -> list[Case]:
-    """Of the first Python all. Of the last each extra alone: some may not be there yet. Of those between, most."""
+    """What is most likely to fail comes first; of the last Python each extra alone: some may not be there yet."""
     first, *others = pythons
-    found = [Case("core", first), Case("core, from the sdist", first, sdist=True), *_each(first)]
-    found += [Case("all extras", first, tuple(USERS))]
-    found += [Case("core", first, oldest=True), Case("all extras", first, tuple(USERS), oldest=True)]
+    found = [Case("core", python) for python in pythons]
+    found += [Case("core, from the sdist", first, sdist=True), Case("core", first, oldest=True)]
     light = tuple(name for name in USERS if BESIDE.get(name) != TORCH)
-    for python in others[:-1]:
-        found += [Case("core", python), Case("all extras but torch and huggingface", python, light)]
-    for python in others[-1:]:
-        found += [Case("core", python), *_each(python)]
-    return found + [Case(f"extra {name} (for clones)", first, (name,)) for name in CLONES]
+    found += [Case("all extras but torch and huggingface", python, light) for python in others[:-1]]
+    found += [Case("all extras", first, tuple(USERS), oldest=True), *_each(first)]
+    found += [case for python in others[-1:] for case in _each(python)]
+    return [*found, Case("all extras", first, tuple(USERS)), *(_for_clones(name, first) for name in CLONES)]
+
+
+def _for_clones(name: str, python: str) -> Case:
+    return Case(f"extra {name} (for clones)", python, (name,))
 
 
 def _each(python: str) -> list[Case]:

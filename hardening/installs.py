@@ -35,10 +35,10 @@ def main(arguments: list[str]) -> None:
         rows = _distribution_rows(built)
         done = {_key(row): row for row in read("installs") if row["outcome"] == "ok" and row["code"] == built.code}
         for case in cases(pythons):
-            row = done.get(_key(_row(case, built))) or _tried(case, built, Path(folder))
+            row = done.pop(_key(_row(case, built)), None) or _tried(case, built, Path(folder))
             rows.append(row)
             print(f"{row['what']}, Python {row['python']}, {row['versions']}: {row['outcome']}", flush=True)
-            write(rows, "installs")
+            write([*rows, *(row for row in done.values() if row["python"])], "installs")
     print("\n" + write(rows, "installs"))
     sys.exit(any(row["outcome"].startswith("failed") for row in rows))
 
