@@ -1,7 +1,10 @@
 # Every target sets up what it needs in .venv, from nothing. Exact versions are in constraints.txt.
 PYTHON ?= python3
-BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := .venv/$(SCRIPTS)
+# For the newest versions that pip finds: make test CONSTRAINTS=
+CONSTRAINTS ?= constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile $(addprefix --constraint ,$(CONSTRAINTS))
 # As pip does without --no-compile, but on all cores. Some packages have files that are no Python of today.
 COMPILE := $(BIN)/python -m compileall -q -j 0 .venv/lib > /dev/null 2>&1 || true
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
@@ -13,7 +16,7 @@ SCORES ?=
 TEXT ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs priors zeroshot prompts few-labels layers fuzz arrays kills soak docs clean
+.PHONY: demo test test-all test-minimum lint bench installs fuzz arrays kills soak vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs priors zeroshot prompts few-labels layers docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -31,9 +34,9 @@ MINIMUM := tests/sph tests/residual tests/auto tests/audit tests/posthoc tests/s
 	tests/plots tests/scorefiles tests/cli --ignore tests/posthoc/test_model_response.py
 test-minimum:
 	$(PYTHON) -m venv --clear .venv-minimum
-	.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-minimum.txt \
+	.venv-minimum/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints-minimum.txt \
 		--editable ".[cli,plots,onnx]" hypothesis lightgbm pandas polars pytest pytest-xdist
-	.venv-minimum/bin/python -m pytest --numprocesses logical --dist loadfile -W ignore::DeprecationWarning $(MINIMUM)
+	.venv-minimum/$(SCRIPTS)/python -m pytest --numprocesses logical --dist loadfile -W ignore::DeprecationWarning $(MINIMUM)
 
 lint: .venv/dev.installed
 	$(BIN)/ruff check .
@@ -42,6 +45,11 @@ lint: .venv/dev.installed
 
 bench: .venv/dev.installed
 	$(BIN)/python -m benchmarks
+
+# Other Pythons to install with: make installs PYTHONS="python3.12 python3.13".
+PYTHONS ?=
+installs: .venv/dev.installed
+	$(BIN)/python -m hardening installs $(addprefix --python ,$(PYTHONS))
 
 vmnist: .venv/dev.installed
 	$(BIN)/python -m experiments vmnist $(MNIST)
@@ -91,17 +99,17 @@ clean:
 	rm -rf .venv .venv-minimum .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/bin/python:
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "aftermax needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
 
 # The demo needs the core, the command and the plots only; everything else needs all of it.
-.venv/demo.installed: $(SOURCES) | .venv/bin/python
+.venv/demo.installed: $(SOURCES) | $(BIN)/python
 	$(INSTALL) --editable ".[cli,plots]"
 	@$(COMPILE)
 	@touch $@
 
-.venv/dev.installed: $(SOURCES) | .venv/bin/python
+.venv/dev.installed: $(SOURCES) | $(BIN)/python
 	$(INSTALL) --editable ".[dev]"
 	@$(COMPILE)
 	@touch $@ .venv/demo.installed

@@ -1,1 +1,1 @@
-"""Hardening: how the package stands what it should never meet. ``python -m hardening`` writes results/hardening."""
+"""What may go wrong outside the tests: hostile input, load, kills, installs. ``python -m hardening``."""

@@ -1,7 +1,13 @@
-"""``python -m hardening``: run the parts that are named, or all, and write their tables to results/hardening."""
+"""``python -m hardening``: run the parts that are named, or all, and write their tables to results/hardening.
+
+``python -m hardening installs`` has options of its own, and runs by itself.
+"""
 
 import argparse
+import sys
 from importlib import import_module
+
+from hardening import installs
 
 PARTS = {  # each is a module with run(count, minutes)
     "fuzz": "hardening.fuzz",
@@ -12,6 +18,9 @@ PARTS = {  # each is a module with run(count, minutes)
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["installs"]:
+        installs.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(prog="python -m hardening", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; all, if none is named")
     parser.add_argument("--count", type=int, help="how many inputs, cases or kills")

@@ -22,6 +22,15 @@ def write(name: str, rows: Sequence[Mapping[str, object]], about: str, folder: P
     return text
 
 
+def read(name: str, folder: Path = FOLDER) -> list[dict[str, str]]:
+    """The rows that an earlier run wrote, if there are any."""
+    path = folder / f"{name}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def _shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.1f}"

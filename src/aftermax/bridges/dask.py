@@ -145,7 +145,6 @@ def _of_array(head: Any, logits: Any, features: Any, method: str) -> Any:
         *others,
         head=delayed(without_column_names(head), pure=True),  # a task: what is scattered dies with its worker
         method=method,
-        token=method,
         drop_axis=None if by_class else 1,
         chunks=(column.chunks[0], (len(head.classes_),)) if by_class else None,
         meta=_nothing(head, method),
