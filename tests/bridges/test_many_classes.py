@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from aftermax import SPHClassifier
+from aftermax.bridges import _formula
 from aftermax.bridges.onnx import agreement, to_onnx
 from helpers.many_classes import confusing_world
 
@@ -46,3 +47,23 @@ def test_torch_and_keras_predict_as_python(head, world):
     np.testing.assert_allclose(np.exp(exported(torch.tensor(world.test_logits)).numpy()), expected, atol=1e-9)
     layer = keras_bridge.Head.from_fitted(head)
     np.testing.assert_allclose(np.exp(np.asarray(layer(world.test_logits).detach().cpu())), expected, atol=1e-9)
+
+
+def test_an_export_that_takes_much_memory_is_warned_of_by_every_bridge(head, monkeypatch):
+    keras_bridge = pytest.importorskip("aftermax.bridges.keras")
+    bridge = pytest.importorskip("aftermax.bridges.torch")
+    exports = (to_onnx, bridge.Head.from_fitted, keras_bridge.Head.from_fitted)
+    for export in exports:
+        export(head)  # 5 MB, and no warning
+    monkeypatch.setattr(_formula, "LARGE", 4e6)
+    message = r"takes 5 MB in float64 \(half of it in float32\): with 400 classes, '\w+' alone has 400 x 400 values"
+    for export in exports:
+        with pytest.warns(UserWarning, match=message) as caught:
+            export(head)
+        assert caught[0].filename == __file__
+
+
+def test_large_intermediate_arrays_are_warned_of_too(head, monkeypatch):
+    monkeypatch.setattr(_formula, "LARGE", 30e6)
+    with pytest.warns(UserWarning, match=r"a batch of 64 samples takes up to 33 MB more\."):
+        to_onnx(head)

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._heads.formula import ArrayOperations, Constants, Plan, largest_at
+from aftermax._utils.warned import warn
 from aftermax._wrapped.decision import THRESHOLD, DecisionHead
 from aftermax.auto.kinds import FITTED_HEADS
 from aftermax.bridges._fitted import check_fitted_head
 
 NO_THRESHOLD = "This head decides every sample alone: fit it with a largest error, such as Decider(max_error=0.02)."
+LARGE, BATCH = 100e6, 64  # bytes from which on an export is warned of, and the samples of a batch that it tells
 HALVES = "halves"  # a constant of heads that take one logit: times this, it is two columns
 
 
@@ -46,7 +48,26 @@ def formula_of(head: Any) -> Formula:
     columns = {"columns": np.arange(len(head.classes_))}
     if head.n_features_in_ == 1:
         columns[HALVES] = np.array([[-0.5, 0.5]])
-    return Formula({"kind": fitted.kind, **plan}, columns | constants, head.classes_, head.features_width_)
+    formula = Formula({"kind": fitted.kind, **plan}, columns | constants, head.classes_, head.features_width_)
+    _warn_if_large(formula)
+    return formula
+
+
+def _warn_if_large(formula: Formula) -> None:
+    """Warn of a head that takes much memory where it is deployed, as tables of classes by classes do."""
+    item = np.dtype(np.float64).itemsize
+    constants = sum(values.nbytes for values in formula.constants.values())
+    batch = BATCH * item * int(formula.plan["values_per_sample"])
+    if max(constants, batch) <= LARGE:
+        return
+    name, largest = max(formula.constants.items(), key=lambda one: one[1].nbytes)
+    shape = " x ".join(f"{size:,}" for size in largest.shape)
+    warn(
+        f"The exported head takes {constants / 1e6:,.0f} MB in float64 (half of it in float32): with "
+        f"{len(formula.classes):,} classes, {name!r} alone has {shape} values. Each intermediate array of a batch of "
+        f"{BATCH} samples takes up to {batch / 1e6:,.0f} MB more. If that is too much, use the head in Python.",
+        stacklevel=4,
+    )
 
 
 def evaluate(plan: Plan, ops: ArrayOperations, constants: Constants, inputs: Sequence[Any]) -> tuple[Any, Any]:
