@@ -104,6 +104,11 @@ def test_the_hash_of_the_code_is_that_of_what_users_install(built, tmp_path):
 # ---- one truth in several places -------------------------------------------------------------------------------------
 
 
+def test_the_date_of_the_release_is_one():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert f"## {aftermax.__version__} ({citation['date-released']})" in (ROOT / "CHANGELOG.md").read_text()
+
+
 def test_the_address_is_one():
     owner = REPOSITORY.removeprefix("https://github.com/")
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
