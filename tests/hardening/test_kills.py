@@ -45,6 +45,13 @@ def test_an_experiment_may_have_measured_a_part_but_no_line_is_cut(found, are_wh
     assert kills._are_whole_lines(WHOLE | found, WHOLE, list(found)) is are_whole
 
 
+def test_the_commit_in_a_report_makes_no_other_result(tmp_path):
+    for end in ("", "-dirty"):
+        (tmp_path / "report.md").write_text(f"Measured with commit {'0a' * 20}{end}. 3 runs.")
+        assert kills._content(tmp_path / "report.md") == b"Measured with commit. 3 runs."
+    assert kills._content(tmp_path / "none.md") is None
+
+
 def test_memory_that_grows_is_seen():
     assert soak.Load(memory=[50, 90, *[100] * 30]).growth == 0.0
     assert soak.Load(memory=list(range(100, 140))).growth > 0.1
