@@ -10,7 +10,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.context import SpawnProcess
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
@@ -98,6 +98,8 @@ def _work(
 ) -> None:
     with log.open("a", encoding="utf-8", buffering=1) as file:
         for index in range(done.value, count):
+            if (parent := parent_process()) is not None and not parent.is_alive():
+                return  # nobody waits for it any more
             done.value = index
             begun.value += 1
             try:

@@ -15,6 +15,7 @@ from aftermax._residual.terms import InputTerms
 from aftermax._utils.untrusted import LARGEST, Arrays, fields, number, one_of, some
 
 SOURCES = ("logits", "features")
+ROUNDING = 1e-6  # of exponents, relative
 
 
 def to_state(slope: float, biases: NDArray[np.float64], terms: Sequence[InputTerms]) -> State:
@@ -64,7 +65,11 @@ def _terms(described: object, arrays: Arrays, n_classes: int, columns: dict[str,
     if dimensions == 0:
         raise ValueError(f"the array {source}_components has no columns")
     exponents = arrays.take(f"{source}_exponents", (dimensions + 2, None))
+    _check_exponents(exponents, f"{source}_exponents")
     coefficients = arrays.take(f"{source}_coefficients", (None, exponents.shape[1], n_classes))
+    used = arrays.take(f"{source}_used", (len(coefficients),), np.bool_)
+    if coefficients[~used].any():
+        raise ValueError(f"the array {source}_coefficients has values for kernels that {source}_used leaves out")
     gaussian = None
     if named["gaussian_floor"] is not None:
         floor = number(named["gaussian_floor"], "gaussian_floor", 0.0, 1.0)
@@ -79,11 +84,24 @@ def _terms(described: object, arrays: Arrays, n_classes: int, columns: dict[str,
         projection,
         exponents,
         coefficients,
-        arrays.take(f"{source}_used", (len(coefficients),), np.bool_),
+        used,
         arrays.take(f"{source}_linear", (dimensions, n_classes)),
         gaussian,
         number(named["gaussian_weight"], "gaussian_weight", 0.0, LARGEST),
     )
+
+
+def _check_exponents(exponents: NDArray[np.float64], name: str) -> None:
+    """Refuse those of no RBF kernels, whose values are at most 1: predictions in single precision rely on that.
+
+    w z + a + b |z|^2 is at most a - |w|^2 / (4 b), if b is below 0.
+    """
+    squares, constants, curvatures = np.square(exponents[:-2]).sum(axis=0), exponents[-2], exponents[-1]
+    with np.errstate(all="ignore"):
+        highest = constants + np.where(squares > 0, squares / (-4 * curvatures), 0.0)
+    bounded = (curvatures < 0) | ((curvatures == 0) & (squares == 0))
+    if not (bounded & (highest <= ROUNDING * (1 + np.abs(constants)))).all():
+        raise ValueError(f"the array {name} gives kernels that are larger than 1")
 
 
 def _gaussian(source: str, arrays: Arrays, n_classes: int, dimensions: int, floor: float) -> GaussianCorrection:
