@@ -58,6 +58,23 @@ def test_classes_that_nobody_labelled_are_taken_for_absent_and_the_head_says_so(
     assert recall(kept.predict(new), truth, there) > recall(new.argmax(axis=1), truth, there)
 
 
+@pytest.mark.filterwarnings("ignore:Fewer than 10 labelled samples:UserWarning")
+def test_a_class_that_nobody_labelled_is_kept_where_sph_would_be_chosen():
+    rng = np.random.default_rng(0)
+    names = np.array(["spam", "ham", "other"])
+
+    def logits_of(labels):
+        return 1.5 * (labels[:, None] == names) + rng.normal(size=(len(labels), 3))
+
+    labels = rng.choice(names[:2], 150)
+    head = aftermax.AutoHead(keep_unlabelled=True, classes=names.tolist(), progress=False).fit(
+        logits_of(labels), labels
+    )
+    new = logits_of(np.repeat("other", 1_000))
+    assert head.chosen_ != "sph"
+    assert np.mean(head.predict(new) == "other") > 0.7 * np.mean(new.argmax(axis=1) == 2)
+
+
 def test_two_labels_for_each_of_150_classes_take_seconds():
     rng = np.random.default_rng(0)
     codes = rng.integers(150, size=300)

@@ -189,6 +189,15 @@ def test_what_cannot_be_fitted_is_refused(validation):
         fit(SPHClassifier(), x, mixed)
 
 
+@pytest.mark.parametrize("chunks", [(400, 100), (499, 1), (490, 10)])
+def test_outputs_of_a_sigmoid_are_refused_whatever_the_chunks(chunks):
+    rng = np.random.default_rng(0)
+    outputs = rng.random(500)
+    labels = (rng.random(500) < outputs).astype(int)
+    with pytest.raises(ValueError, match="look like probabilities of one class"):
+        fit(SPHClassifier(), da.from_array(outputs, chunks=(chunks,)), da.from_array(labels, chunks=500))
+
+
 def test_probabilities_are_warned_of_once(validation):
     logits, codes = validation
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)

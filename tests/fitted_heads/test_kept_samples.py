@@ -35,6 +35,12 @@ def test_a_rare_class_keeps_some_of_its_samples():
     assert 100 <= len(kept.codes) <= 100 + LEAST
 
 
+def test_with_many_classes_no_more_are_kept_than_half_as_many_again():
+    rng = np.random.default_rng(0)
+    logits, codes = rng.normal(size=(5_000, 400)), np.arange(5_000) % 400
+    assert 1_000 <= len(added(1_000, logits, codes, [300, 2_500]).codes) <= 1_500
+
+
 def test_samples_that_are_equal_are_drawn_one_by_one():
     """As of a tree with four leaves: the sample has them in about the same shares."""
     leaves = np.array([[3.0, 0.0], [1.0, 0.5], [0.5, 1.0], [0.0, 2.0]])

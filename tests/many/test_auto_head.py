@@ -53,6 +53,15 @@ def test_patterns_of_errors_are_found_by_class_means(head, confusing):
     assert head.gain_interval_[0] < gain
 
 
+@pytest.mark.parametrize("value", [1e19, 1e60])
+def test_a_logit_that_is_far_off_ruins_nothing(confusing, value):
+    logits = confusing.logits[:600].copy()
+    logits[7, 3] = value
+    head = AutoHead(cv=2, classes=np.arange(300), progress=False).fit(logits, confusing.labels[:600])
+    assert confusing.error(head.predict(confusing.test_logits)) <= confusing.softmax_error
+    assert np.isfinite(head.predict_proba(logits)).all()
+
+
 @pytest.mark.parametrize(("n_samples", "others", "strength", "count"), [(900, 10, 1.0, 64), (6_000, 150, 0.4, 256)])
 def test_with_many_labels_and_wide_patterns_more_scores_are_compared(n_samples, others, strength, count):
     world = confusing_world(n_samples=n_samples, others=others, strength=strength)

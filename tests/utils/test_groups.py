@@ -7,6 +7,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from aftermax._utils.groups import as_groups, joined_groups
+from aftermax._utils.softmax import softmax
 from helpers.samples import make_samples
 
 
@@ -113,3 +114,26 @@ def test_copies_stay_copies_if_a_few_of_their_labels_were_mistaken():
     labels[wrong[:4:2]] = (labels[wrong[:4:2]] + 1) % 5
     with pytest.warns(UserWarning, match="are identical"):
         assert same_partition(joined_groups(None, logits[which], labels), which)
+
+
+@pytest.mark.parametrize("n_erring", [0, 1, 2])
+def test_samples_that_were_drawn_again_to_balance_the_classes_are_copies(n_erring):
+    """Also where too few of them err for their labels to tell."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], [300, 300, 5])
+    logits = rng.normal(size=(605, 3)) + 9 * np.eye(3)[codes]
+    logits[600 : 600 + n_erring, 0] += 20
+    which = np.concatenate([np.arange(600), np.repeat(np.arange(600, 605), 60)])
+    with pytest.warns(UserWarning, match="are identical"):
+        assert same_partition(joined_groups(None, logits[which], codes[which]), which)
+
+
+def test_rounded_probabilities_are_no_copies():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=2_000)
+    logits = 3 * rng.normal(size=(2_000, 3)) + 9 * np.eye(3)[codes]
+    rounded = np.log(np.maximum(np.round(softmax(logits), 2), 1e-3))
+    assert np.unique(rounded, axis=0, return_counts=True)[1].max() > 400
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joined_groups(None, rounded, rounded.argmax(axis=1)) is None

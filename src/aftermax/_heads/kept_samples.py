@@ -14,15 +14,16 @@ from aftermax._utils.untrusted import Arrays, count, fields, some
 
 MOST_LOGITS = 2_000_000  # in a head that can be updated: 16 MB
 LEAST = 10  # of each class, if it has so many: a few more of a rare class than chance would draw
+LEAST_SHARE = 0.5  # of all that are kept: with thousands of classes there are fewer of each
 
 
 @dataclass(frozen=True, eq=False)
 class KeptSamples:
     """At most so many labelled samples, drawn by hashes of their content; all of them, as long as they are fewer.
 
-    The samples with the smallest hashes are kept, and the ten smallest of each class: whichever way samples are
-    divided, the sum of the parts keeps the same ones (bottom-k sampling: Cohen and Kaplan, 2007). Only copies of a
-    sample are drawn by the part that they are in, too.
+    The samples with the smallest hashes are kept, and the ten smallest of each class (fewer with thousands of classes):
+    whichever way samples are divided, the sum of the parts keeps the same ones (bottom-k sampling: Cohen and Kaplan,
+    2007). Only copies of a sample are drawn by the part that they are in, too.
 
     References
     ----------
@@ -111,7 +112,8 @@ class KeptSamples:
             present = np.bincount(self.codes, minlength=len(self.counts))
             rank = np.arange(len(order)) - np.repeat(np.cumsum(present) - present, present)
             kept = np.zeros(len(order), dtype=bool)
-            kept[order[: self.most]] = kept[by_class[rank < LEAST]] = True
+            least = min(LEAST, int(LEAST_SHARE * self.most) // len(self.counts))
+            kept[order[: self.most]] = kept[by_class[rank < least]] = True
             order = order[kept[order]]
         features = None if self.features is None else self.features[order]
         return KeptSamples(self.most, self.counts, self.keys[order], self.logits[order], self.codes[order], features)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from aftermax._residual.unlabelled import biases_that_keep_shares
 BIASES, CLASS_MEANS, DISCRIMINANTS = "biases", "class means", "class means and discriminants"
 DENSE_CLASSES = 2_000  # with more, there is no discriminant of the logits: each prediction would take too long
 LOGITS_TO_STACK_ON, SAMPLES_TO_STACK_ON = 4_000_000, 1_500  # whichever are more samples
+FURTHEST = 1e6  # below the largest logit of a sample, in the stacking: squares are in single precision
 LOGITS_TO_CHOOSE_ON, FOLDS_TO_CHOOSE_ON = 2_000_000, 2  # the hyperparameters of a discriminant
 
 Head = ResidualHead | ManyClassesHead
@@ -59,7 +60,8 @@ def fit_many(samples: ManySamples, *, dense: bool = True, keep_unlabelled: bool 
     stacked_on, wanted = _stacking_samples(samples, folds)
     some = samples.take(wanted)
     scale, logits = scale_logits(some.in_memory().logits)
-    bases: list[Base] = [logits.astype(np.float32)]
+    logits -= logits.max(axis=1, keepdims=True)
+    bases: list[Base] = [np.maximum(logits, -FURTHEST).astype(np.float32)]
     del logits
     temperature = fit_softmax_temperature(some.every(LOGITS_TO_CHOOSE_ON).in_memory())
     stackings = {BIASES: fit_many_stacking(bases, stacked_on, by_count=False)[0]}
@@ -67,20 +69,22 @@ def fit_many(samples: ManySamples, *, dense: bool = True, keep_unlabelled: bool 
     bases.append(similarities)
     stackings[CLASS_MEANS] = fit_many_stacking(bases, stacked_on)[0]
     discriminants: list[_FittedDiscriminant] = []
-    for projected in _projections(samples, scale, dense):
+    names = ["logits", CLASS_MEANS]
+    for name, projected in _projections(samples, scale, dense):
         found = out_of_fold(
             projected.values, folds, samples.codes, samples.weights, _patterns(projected, samples), wanted,
             samples.n_classes,
         )  # fmt: skip
         settings = _choose(found, bases[0], stacked_on)
         bases.append(found.scores(settings))
+        names.append(name)
         discriminants.append(_FittedDiscriminant(_cut(projected.projection, settings), found.fitted(settings)))
     if discriminants:
         stackings[DISCRIMINANTS] = fit_many_stacking(bases, stacked_on)[0]
     kept = _kept_biases(samples, bases, stackings, stacked_on) if keep_unlabelled else {}
     parts = stackings, scale, discriminants, kept
     heads = _heads(means, samples.label_counts(), *parts)
-    weights = _weights_by_name(stackings[next(reversed(stackings))], samples, dense)
+    weights = dict(zip(names, stackings[next(reversed(stackings))].weights.tolist(), strict=True))
     return FittedMany(temperature, heads, weights, means.count, *parts)
 
 
@@ -146,13 +150,12 @@ def _out_of_fold_similarities(
     return out
 
 
-def _projections(samples: ManySamples, scale: float, dense: bool) -> list[Projected]:
-    found = [project_many_logits(samples, scale)] if _has_dense(samples, dense) else []
-    return found if samples.features is None else [*found, project_many_features(samples.features)]
-
-
-def _has_dense(samples: ManySamples, dense: bool) -> bool:
-    return dense and samples.n_classes <= DENSE_CLASSES
+def _projections(samples: ManySamples, scale: float, dense: bool) -> Iterator[tuple[str, Projected]]:
+    """What discriminants are fitted on, by name: none of logits so large that sums of their squares overflow."""
+    if dense and samples.n_classes <= DENSE_CLASSES and (logits := project_many_logits(samples, scale)) is not None:
+        yield "discriminant", logits
+    if samples.features is not None:
+        yield "discriminant of features", project_many_features(samples.features)
 
 
 def _patterns(projected: Projected, samples: ManySamples) -> NDArray[np.float32]:
@@ -248,10 +251,3 @@ def _terms(projection: Projection, linear: NDArray[np.float64]) -> InputTerms:
     dimensions, n_classes = linear.shape
     no_kernels = np.zeros((dimensions + 2, 0)), np.zeros((0, 0, n_classes)), np.zeros(0, dtype=bool)
     return InputTerms(projection, *no_kernels, linear, None, 0.0)
-
-
-def _weights_by_name(stacking: ManyStacking, samples: ManySamples, dense: bool) -> dict[str, float]:
-    names = ["logits", CLASS_MEANS]
-    names += ["discriminant"] if _has_dense(samples, dense) else []
-    names += [] if samples.features is None else ["discriminant of features"]
-    return {name: float(weight) for name, weight in zip(names, stacking.weights, strict=False)}

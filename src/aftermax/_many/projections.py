@@ -12,6 +12,7 @@ from aftermax._many.samples import ManySamples
 from aftermax._residual.projection import CLIP_DEPTH, Projection, clip_below_max, project_features
 from aftermax._residual.samples import TINY
 
+LARGEST_PROJECTED = 1e12  # of the logits: sums of squares are in single precision
 LOGITS_TO_PROJECT_BY = 20_000_000  # principal components are found from so many logits
 
 
@@ -23,13 +24,15 @@ class Projected(NamedTuple):
     patterns: NDArray[np.float32]  # (patterns, K, d)
 
 
-def project_many_logits(samples: ManySamples, scale: float) -> Projected:
-    """The principal components of the clipped logits, of size 1 in the mean.
+def project_many_logits(samples: ManySamples, scale: float) -> Projected | None:
+    """The principal components of the clipped logits, of size 1 in the mean; None if a logit is too large for that.
 
     A class without labels is expected to raise its own logit: its pattern is the unit vector e_k. And where that logit
     is high, others are too: its pattern is the regression of all logits on it, C e_k / C_kk with their covariance C.
     """
     depth = CLIP_DEPTH * scale
+    if any(np.abs(samples.read(chunk)).max() > LARGEST_PROJECTED for chunk in samples.chunks()):
+        return None
     some = clip_below_max(samples.every(LOGITS_TO_PROJECT_BY).in_memory().logits, depth).astype(np.float32)
     mean = some.mean(axis=0)
     variances, directions = _principal_components(some - mean)

@@ -16,6 +16,7 @@ WARN_SHARE = 0.1  # of samples that are identical to another one
 COPIES_AGREE = 0.8  # share of the sets of identical samples with an error in which all labels agree, if they are copies
 ENOUGH_SETS = 3  # with an error, to tell copies from scores that repeat by nature
 MOST_COPIES, MOST_COPIES_SHARE = 5, 0.02  # of one sample, in number or as a share of all, where that cannot be told
+HARDLY_ANY, NEARLY_ALL, COLUMNS_LOOKED_AT = 0.1, 0.9, 32  # to tell samples that were drawn again
 
 
 def as_groups(groups: ArrayLike | None, n_samples: int) -> NDArray[np.int64] | None:
@@ -110,9 +111,10 @@ def _copies(
     if features is not None:
         hashes = row_hashes(features, hashes)
     found, inverse = np.unique(hashes, return_inverse=True)
-    if len(found) == len(hashes) or not _are_copies(
-        inverse, predicted_columns(logits) == codes, codes, in_doubt=in_doubt
-    ):
+    if len(found) == len(hashes):
+        return None
+    in_doubt = in_doubt or _drawn_again(inverse, logits, codes)
+    if not _are_copies(inverse, predicted_columns(logits) == codes, codes, in_doubt=in_doubt):
         return None
     return np.asarray(inverse, dtype=np.int64)
 
@@ -124,7 +126,7 @@ def _are_copies(
 
     Copies have the same label; samples that a tree or a few votes give the same scores need not. Only sets with an
     error tell the two apart: where the model is right, all labels are the same anyway. With too few of these, large
-    sets are hardly copies, or ``in_doubt`` they are.
+    sets are hardly copies, or ``in_doubt`` they are; see :func:`_drawn_again`.
     """
     sizes = np.bincount(sets)
     erring = (sizes > 1) & (np.bincount(sets, ~right) > 0)
@@ -134,6 +136,24 @@ def _are_copies(
     np.minimum.at(low, sets, codes)
     np.maximum.at(high, sets, codes)
     return bool(np.mean((low == high)[erring]) >= COPIES_AGREE)
+
+
+def _drawn_again(sets: NDArray[np.int64], logits: NDArray[Any], codes: NDArray[np.int64]) -> bool:
+    """Whether it looks as if samples of rare classes were drawn several times, to balance the classes.
+
+    Then nearly all samples of some classes have copies, and hardly any of the others; and values repeat only where
+    whole samples do. Scores that repeat by nature, as votes, rounded probabilities or the leaves of a tree, do so in
+    every class.
+    """
+    repeated = (np.bincount(sets)[sets] > 1).astype(np.float64)
+    shares = np.bincount(codes, repeated)[np.unique(codes)] / np.bincount(codes)[np.unique(codes)]
+    if not (shares.min() <= HARDLY_ANY and shares.max() >= NEARLY_ALL):
+        return False
+    if ((shares > HARDLY_ANY) & (shares < NEARLY_ALL)).any():
+        return False
+    _, first = np.unique(sets, return_index=True)
+    distinct = logits[first][:, :COLUMNS_LOOKED_AT]
+    return max(len(np.unique(column)) for column in distinct.T) >= NEARLY_ALL * len(first)
 
 
 def _share_in_sets(sets: NDArray[np.int64]) -> float:

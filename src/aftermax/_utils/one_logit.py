@@ -5,7 +5,7 @@ Heads compute with two columns, -z / 2 and z / 2, whose softmax is the sigmoid o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +50,36 @@ def log_odds(probabilities: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(np.log(clipped) - np.log1p(-clipped))
 
 
+class LogOddsRange(NamedTuple):
+    """The least and the largest log-odds of samples. Those of two sets of samples add up."""
+
+    n_samples: int
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, logits: NDArray[Any]) -> LogOddsRange | None:
+        """Of one column z, or of -z / 2 and z / 2; None if the logits are neither."""
+        if logits.shape[1] > 2 or len(logits) == 0:
+            return None
+        columns = two_columns(logits).astype(np.float64)
+        if not (columns[:, 0] == -columns[:, 1]).all():
+            return None
+        return cls(len(logits), 2 * float(columns[:, 1].min()), 2 * float(columns[:, 1].max()))
+
+    def joined(self, other: LogOddsRange) -> LogOddsRange:
+        """Of the samples of both."""
+        return LogOddsRange(self.n_samples + other.n_samples, min(self.low, other.low), max(self.high, other.high))
+
+    @property
+    def of_a_sigmoid(self) -> bool:
+        """Whether they look like outputs of a sigmoid: in [0, 1] for every sample, and not the same for all."""
+        return self.n_samples >= ENOUGH_SAMPLES and 0 <= self.low < self.high <= 1
+
+
 def look_like_sigmoid_outputs(logits: NDArray[Any]) -> bool:
     """Whether z, as one column or as -z / 2 and z / 2, is in [0, 1] for every sample, and not the same for all."""
-    if logits.shape[1] > 2 or len(logits) < ENOUGH_SAMPLES:
+    if len(logits) < ENOUGH_SAMPLES:
         return False
-    columns = two_columns(logits).astype(np.float64)
-    opposite = bool((columns[:, 0] == -columns[:, 1]).all())
-    return opposite and bool(0 <= columns[:, 1].min() < columns[:, 1].max() <= 0.5)
+    found = LogOddsRange.of(logits)
+    return found is not None and found.of_a_sigmoid

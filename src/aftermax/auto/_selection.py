@@ -83,7 +83,10 @@ def select(
     evaluation = Evaluation(samples.codes, samples.weights, groups, crossed.held_out)
     found = dict(crossed.candidates)
     sph = None
-    if isinstance(samples, Samples) and crossed.held_out.all():
+    kept = keep_unlabelled and len(np.unique(samples.codes)) < len(
+        classes
+    )  # which SPH cannot: it pools labelled classes
+    if isinstance(samples, Samples) and crossed.held_out.all() and not kept:
         sph = _try_sph(samples, groups, classes, rng, n_jobs)
     if sph is not None:
         found[("sph", 1.0)] = OutOfFold(sph.out_of_fold, np.full(len(samples.codes), np.nan))

@@ -23,7 +23,7 @@ from aftermax._heads.reference_sums import ReferenceSums
 from aftermax._utils.labels import checked_labels, encode_labels, label_codes
 from aftermax._utils.large import in_float64, predicted_columns
 from aftermax._utils.misaligned_columns import warn_if_misaligned
-from aftermax._utils.one_logit import SIGMOID_OUTPUTS, look_like_sigmoid_outputs, two_columns
+from aftermax._utils.one_logit import SIGMOID_OUTPUTS, LogOddsRange, two_columns
 from aftermax._utils.threads import one_thread
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
 from aftermax._utils.validation import PROBABILITIES_WARNING, compute_ready, look_like_probabilities
@@ -177,7 +177,7 @@ class _Look:
     predicted: NDArray[np.int64]  # label x column
     scores: ReferenceSums
     probabilities: bool
-    sigmoids: bool
+    log_odds: LogOddsRange | None
 
     @classmethod
     def of(cls, logits: Any, labels: Any, first: int) -> _Look:
@@ -189,7 +189,7 @@ class _Look:
                 raise ValueError(f"In the chunk of labels from sample {first:,} on: {error}") from error
             n_classes = values.shape[1]
             cells = np.bincount(inverse * n_classes + predicted_columns(values), minlength=len(seen) * n_classes)
-            both = look_like_probabilities(values), look_like_sigmoid_outputs(values)
+            both = look_like_probabilities(values), LogOddsRange.of(values)
             return cls(seen, cells.reshape(len(seen), n_classes), ReferenceSums.of(values), *both)
 
     def __add__(self, other: _Look) -> _Look:
@@ -199,12 +199,13 @@ class _Look:
         predicted = np.zeros((len(labels), self.predicted.shape[1]), dtype=np.int64)
         for part in (self, other):
             predicted[np.searchsorted(labels, part.labels)] += part.predicted
-        both = self.probabilities and other.probabilities, self.sigmoids and other.sigmoids
+        log_odds = self.log_odds.joined(other.log_odds) if self.log_odds and other.log_odds else None
+        both = self.probabilities and other.probabilities, log_odds
         return _Look(labels, predicted, self.scores + other.scores, *both)
 
     def classes(self, given: ArrayLike | None, one_logit: bool) -> NDArray[Any]:
         """The class of each column; warns of what the estimators warn of."""
-        if self.sigmoids:
+        if self.log_odds is not None and self.log_odds.of_a_sigmoid:
             raise ValueError(SIGMOID_OUTPUTS)
         if self.probabilities:
             warn(PROBABILITIES_WARNING, stacklevel=4)
