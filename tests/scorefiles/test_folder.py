@@ -2,16 +2,21 @@
 
 import json
 import os
+import subprocess
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
 from aftermax import SPHClassifier
-from aftermax._scorefiles.folder import predict_folder
+from aftermax._scorefiles.folder import Work, predict_folder, predict_part
+from aftermax._scorefiles.folder_files import find_files
+from aftermax._scorefiles.parts import begin, plan_parts, write_note
 from aftermax._scorefiles.types import ReadOptions
+from aftermax._utils.files import _host
 from helpers.samples import make_samples
-from helpers.score_files import NAMES, write_scores
+from helpers.score_files import NAMES, write_scores, write_table
 
 PARTS = 4
 
@@ -133,6 +138,113 @@ def test_an_unreadable_part_is_named_the_others_are_done_and_the_next_run_does_t
     assert_all_predicted(head, out)
 
 
+def ended_process():
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def test_parts_between_two_damaged_ones_are_predicted(head, source):
+    for number in (0, 3):
+        path_of(source, number).write_bytes(b"PAR1")
+    with pytest.raises(OSError, match=r"2 of 4 parts could not be predicted: .* 2 of 4 parts are done"):
+        predict(head, source)
+    again = Runner()
+    with pytest.raises(OSError, match=r"2 of 4 parts could not be predicted: .* 2 of 4 parts are done"):
+        predict(head, source, again)
+    assert again.ran == ["0.parquet", "more/3.parquet"]
+
+
+def test_a_folder_is_not_complete_from_when_any_part_is_unfinished(head, source):
+    complete = source.parent / "predictions" / "_complete.json"
+    predict(head, source)
+    path_of(source, 2).write_bytes(b"PAR1")
+    with pytest.raises(OSError, match=r"1 of 4 parts could not be predicted: .* 3 of 4 parts are done"):
+        predict(head, source)
+    assert not complete.exists()
+    write_part(source, 2)
+    predict(head, source)
+    assert complete.exists()
+    for number in range(PARTS):
+        path_of(source, number).write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match=r"None of 4 parts can be predicted. .*scores/0.parquet is damaged"):
+        predict(head, source)
+    assert not complete.exists()
+
+
+def test_predictions_that_another_program_removes_meanwhile_are_not_called_complete(head, source):
+    class Removing(Runner):
+        def __call__(self, function, work, parts):
+            yield from super().__call__(function, work, parts)
+            path_of(source.parent / "predictions", 1).unlink()
+            (source.parent / "predictions" / "_complete.json").write_text("{}")  # of the other program
+
+    with pytest.raises(OSError, match=r"scores/1.parquet were changed or removed .* run the command again"):
+        predict(head, source, Removing())
+    assert not (source.parent / "predictions" / "_complete.json").exists()
+    predict(head, source)
+    assert_all_predicted(head, source.parent / "predictions")
+
+
+def test_two_runs_with_the_same_head_do_each_part_once_and_both_are_complete(head, source):
+    second = Runner()
+
+    class First(Runner):
+        def __call__(self, function, work, parts):
+            for done, outcome in enumerate(super().__call__(function, work, parts)):
+                if done == 1:
+                    written.append(path_of(out, 0).stat().st_mtime_ns)
+                    predict(head, source, second)  # which finishes the parts that are left, and then this run goes on
+                    written.append(path_of(out, 3).stat().st_mtime_ns)
+                yield outcome
+
+    out, written = source.parent / "predictions", []
+    predict(head, source, First())
+    assert second.ran == ["2.parquet", "more/3.parquet"]
+    assert [path_of(out, number).stat().st_mtime_ns for number in (0, 3)] == written
+    assert_all_predicted(head, out)
+
+
+def test_a_part_that_another_run_does_after_the_work_was_planned_is_not_forgotten(head, source, tmp_path):
+    files = find_files(source, tmp_path / "out")
+    parts = plan_parts(source, tmp_path / "out", files, {})
+    begin(tmp_path / "out", parts)
+    work = Work(head, ReadOptions(), probabilities=False)
+    predict_part(work, parts[1])
+    begin(tmp_path / "out", parts)
+    assert path_of(tmp_path / "out", 1).exists()
+
+
+def test_predictions_removed_before_they_are_noted_are_an_error_that_says_what_to_do(source, tmp_path):
+    part = plan_parts(source, tmp_path / "out", find_files(source, tmp_path / "out"), {})[0]
+    with pytest.raises(ValueError, match=r"0.parquet was removed by another program: run the command again"):
+        write_note(part, {"rows": 3})
+
+
+def write_by_class_number(path, headings, seed):
+    logits, _ = make_samples(seed=seed, n_classes=3)
+    write_table(path, {name: logits[:, j] for j, name in enumerate(headings)})
+    return logits
+
+
+@pytest.mark.parametrize("first", ["0,1,2", "id,u,v", "u,v,w"])
+def test_columns_of_all_parts_are_found_in_the_same_way(tmp_path, first):
+    logits, labels = make_samples(seed=1, n_classes=3)
+    head = SPHClassifier(min_gain=-1.0).fit(logits, labels)
+    (tmp_path / "scores").mkdir()
+    second = {"0,1,2": "id,u,v", "id,u,v": "0,1,2", "u,v,w": "id,u,v"}[first]
+    for number, headings in enumerate((first, second)):
+        write_by_class_number(tmp_path / "scores" / f"{number}.parquet", headings.split(","), number)
+    says = nullcontext() if first == "0,1,2" else pytest.warns(UserWarning, match="are used as 0, 1, 2, in this order")
+    with says, pytest.raises(OSError, match=r"scores/1.parquet has .* name the columns alike in all files"):
+        predict(head, tmp_path / "scores")
+    expected = write_by_class_number(tmp_path / "scores" / "1.parquet", first.split(","), 1)
+    with nullcontext() if first == "0,1,2" else pytest.warns(UserWarning, match="in this order"):
+        predict(head, tmp_path / "scores")
+    found = parquet.read_table(tmp_path / "predictions" / "1.parquet")["predicted"].to_pylist()
+    assert found == head.predict(expected).tolist()
+
+
 def test_a_run_that_is_interrupted_leaves_no_part_that_looks_done(head, source):
     class Interrupted(Runner):
         def __call__(self, function, work, parts):
@@ -146,7 +258,7 @@ def test_a_run_that_is_interrupted_leaves_no_part_that_looks_done(head, source):
         predict(head, source, Interrupted())
     out = source.parent / "predictions"
     assert not (out / "_complete.json").exists()
-    (out / ".3.parquet.1.2.partial").write_bytes(b"PAR1")  # of a worker that was killed
+    (out / f".3.parquet.{_host()}.{ended_process()}.2.partial").write_bytes(b"PAR1")  # of a worker that was killed
     again = Runner()
     predict(head, source, again)
     assert again.ran == ["2.parquet", "more/3.parquet"]
@@ -235,7 +347,7 @@ def test_folders_that_cannot_be_meant_are_refused(head, source, tmp_path):
 
 def test_missing_columns_are_an_error_before_anything_is_run(head, source):
     run = Runner()
-    with pytest.raises(ValueError, match="no column 'id' for --keep"):
+    with pytest.raises(ValueError, match=r"None of 4 parts can be predicted\. .*no column 'id' for --keep"):
         predict(head, source, run, keep=("id",))
     assert run.ran == []
     assert not (source.parent / "predictions").exists()
