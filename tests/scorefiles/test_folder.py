@@ -1,81 +1,19 @@
 """Folders of score files, part by part: what is done, what is not, and that the one is never taken for the other."""
 
-import json
 import os
 import subprocess
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
 from aftermax import SPHClassifier
-from aftermax._scorefiles.folder import Work, predict_folder, predict_part
-from aftermax._scorefiles.folder_files import find_files
-from aftermax._scorefiles.parts import begin, plan_parts, write_note
+from aftermax._scorefiles.folder import predict_folder
 from aftermax._scorefiles.types import ReadOptions
 from aftermax._utils.files import _host
+from helpers.folders import PARTS, Runner, assert_all_predicted, path_of, predict, samples_of, write_part
 from helpers.samples import make_samples
-from helpers.score_files import NAMES, write_scores, write_table
-
-PARTS = 4
-
-
-@pytest.fixture(scope="module")
-def head():
-    logits, labels = make_samples(seed=1)
-    return SPHClassifier(min_gain=-1.0).fit(logits, NAMES[labels])
-
-
-@pytest.fixture
-def source(tmp_path):
-    folder = tmp_path / "scores"
-    (folder / "more").mkdir(parents=True)
-    for number in range(PARTS):
-        write_part(folder, number)
-    return folder
-
-
-def samples_of(number):
-    return make_samples(seed=10 + number, n_samples=50 + number)
-
-
-def path_of(folder, number):
-    return folder / ("more" if number == 3 else "") / f"{number}.parquet"
-
-
-def write_part(folder, number):
-    logits, labels = samples_of(number)
-    write_scores(path_of(folder, number), logits, NAMES[labels])
-
-
-class Runner:
-    """Runs parts in this process, and counts them."""
-
-    def __init__(self):
-        self.ran = []
-
-    def __call__(self, function, work, parts):
-        for part in parts:
-            self.ran.append(part.name)
-            try:
-                yield part, function(work, part)
-            except Exception as error:
-                yield part, error
-
-
-def predict(head, source, run=None, head_hash="a", **options):
-    out = source.parent / "predictions"
-    return predict_folder(head, source, out, ReadOptions(**options), run or Runner(), head_hash=head_hash)
-
-
-def assert_all_predicted(head, out):
-    for number in range(PARTS):
-        logits, _ = samples_of(number)
-        assert parquet.read_table(path_of(out, number))["predicted"].to_pylist() == head.predict(logits).tolist()
-    complete = json.loads((out / "_complete.json").read_text())
-    assert complete["rows"] == sum(50 + number for number in range(PARTS))
-    assert len(complete["parts"]) == PARTS
+from helpers.score_files import NAMES
 
 
 def test_every_part_is_predicted_and_the_folder_says_that_it_is_complete(head, source):
@@ -170,79 +108,6 @@ def test_a_folder_is_not_complete_from_when_any_part_is_unfinished(head, source)
     with pytest.raises(ValueError, match=r"None of 4 parts can be predicted. .*scores/0.parquet is damaged"):
         predict(head, source)
     assert not complete.exists()
-
-
-def test_predictions_that_another_program_removes_meanwhile_are_not_called_complete(head, source):
-    class Removing(Runner):
-        def __call__(self, function, work, parts):
-            yield from super().__call__(function, work, parts)
-            path_of(source.parent / "predictions", 1).unlink()
-            (source.parent / "predictions" / "_complete.json").write_text("{}")  # of the other program
-
-    with pytest.raises(OSError, match=r"scores/1.parquet were changed or removed .* run the command again"):
-        predict(head, source, Removing())
-    assert not (source.parent / "predictions" / "_complete.json").exists()
-    predict(head, source)
-    assert_all_predicted(head, source.parent / "predictions")
-
-
-def test_two_runs_with_the_same_head_do_each_part_once_and_both_are_complete(head, source):
-    second = Runner()
-
-    class First(Runner):
-        def __call__(self, function, work, parts):
-            for done, outcome in enumerate(super().__call__(function, work, parts)):
-                if done == 1:
-                    written.append(path_of(out, 0).stat().st_mtime_ns)
-                    predict(head, source, second)  # which finishes the parts that are left, and then this run goes on
-                    written.append(path_of(out, 3).stat().st_mtime_ns)
-                yield outcome
-
-    out, written = source.parent / "predictions", []
-    predict(head, source, First())
-    assert second.ran == ["2.parquet", "more/3.parquet"]
-    assert [path_of(out, number).stat().st_mtime_ns for number in (0, 3)] == written
-    assert_all_predicted(head, out)
-
-
-def test_a_part_that_another_run_does_after_the_work_was_planned_is_not_forgotten(head, source, tmp_path):
-    files = find_files(source, tmp_path / "out")
-    parts = plan_parts(source, tmp_path / "out", files, {})
-    begin(tmp_path / "out", parts)
-    work = Work(head, ReadOptions(), probabilities=False)
-    predict_part(work, parts[1])
-    begin(tmp_path / "out", parts)
-    assert path_of(tmp_path / "out", 1).exists()
-
-
-def test_predictions_removed_before_they_are_noted_are_an_error_that_says_what_to_do(source, tmp_path):
-    part = plan_parts(source, tmp_path / "out", find_files(source, tmp_path / "out"), {})[0]
-    with pytest.raises(ValueError, match=r"0.parquet was removed by another program: run the command again"):
-        write_note(part, {"rows": 3})
-
-
-def write_by_class_number(path, headings, seed):
-    logits, _ = make_samples(seed=seed, n_classes=3)
-    write_table(path, {name: logits[:, j] for j, name in enumerate(headings)})
-    return logits
-
-
-@pytest.mark.parametrize("first", ["0,1,2", "id,u,v", "u,v,w"])
-def test_columns_of_all_parts_are_found_in_the_same_way(tmp_path, first):
-    logits, labels = make_samples(seed=1, n_classes=3)
-    head = SPHClassifier(min_gain=-1.0).fit(logits, labels)
-    (tmp_path / "scores").mkdir()
-    second = {"0,1,2": "id,u,v", "id,u,v": "0,1,2", "u,v,w": "id,u,v"}[first]
-    for number, headings in enumerate((first, second)):
-        write_by_class_number(tmp_path / "scores" / f"{number}.parquet", headings.split(","), number)
-    says = nullcontext() if first == "0,1,2" else pytest.warns(UserWarning, match="are used as 0, 1, 2, in this order")
-    with says, pytest.raises(OSError, match=r"scores/1.parquet has .* name the columns alike in all files"):
-        predict(head, tmp_path / "scores")
-    expected = write_by_class_number(tmp_path / "scores" / "1.parquet", first.split(","), 1)
-    with nullcontext() if first == "0,1,2" else pytest.warns(UserWarning, match="in this order"):
-        predict(head, tmp_path / "scores")
-    found = parquet.read_table(tmp_path / "predictions" / "1.parquet")["predicted"].to_pylist()
-    assert found == head.predict(expected).tolist()
 
 
 def test_a_run_that_is_interrupted_leaves_no_part_that_looks_done(head, source):
