@@ -1,5 +1,6 @@
 """aftermax predict --dask: folders of score files on worker processes, and what goes wrong with these."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ from aftermax._scorefiles.types import ReadOptions
 from aftermax.bridges import dask_workers
 from aftermax.bridges.dask_workers import over_workers
 from helpers.clusters import kill_one, two_workers
-from helpers.command import SCRIPT, refused, run
+from helpers.command import SCRIPT, refused, run, run_here
 from helpers.samples import make_samples
 from helpers.score_files import NAMES, columns, write_table
 
@@ -113,6 +114,32 @@ def test_the_command_predicts_a_folder_and_a_second_run_has_nothing_to_do(head, 
     assert second.stderr == "200 rows in 2 parts (2 of them by an earlier run). Written to predictions\n"
 
 
+@pytest.mark.slow
+def test_a_damaged_part_is_one_line_of_error_and_for_debugging_there_is_more(head, tmp_path):
+    write_parts(tmp_path / "scores", 2, 100)
+    (tmp_path / "scores" / "00.parquet").write_bytes(b"PAR1")
+    aftermax.save(head, tmp_path / "head.npz")
+    asked = ["predict", "head.npz", "scores", "-o", "predictions", "--dask"]
+    done = run(*asked, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("aftermax: 1 of 2 parts could not be predicted: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert parquet.read_table(tmp_path / "predictions" / "01.parquet").num_rows == 100
+    debugged = run(*asked, cwd=tmp_path, env=os.environ | {"AFTERMAX_DEBUG": "1"})
+    assert "Compute Failed" in debugged.stderr
+
+
+def test_skipped_files_and_the_number_of_parts_are_on_standard_error(head, tmp_path):
+    write_parts(tmp_path / "scores", 1, 10)
+    (tmp_path / "scores" / "_old.parquet").write_bytes(b"PAR1")
+    (tmp_path / "scores" / "00.parquet").write_bytes(b"PAR1")
+    aftermax.save(head, tmp_path / "head.npz")
+    done = run_here("predict", "head.npz", "scores", "-o", "out", "--dask", cwd=tmp_path)
+    skipped, error = done.stderr.splitlines()
+    assert skipped == "aftermax: warning: 1 score file is skipped, as names that begin with _ or . are: _old.parquet."
+    assert error.startswith("aftermax: None of 1 parts can be predicted. ")
+
+
 def test_the_address_of_the_scheduler_may_be_left_out():
     for rest in (["head.npz", "scores"], ["-o", "out"], []):
         assert with_address(["--dask", *rest]) == ["--dask", "local", *rest]
@@ -127,6 +154,12 @@ def test_what_a_folder_cannot_have_is_refused(head, tmp_path, monkeypatch):
     assert "name it with -o" in refused(*folder, "--dask", cwd=tmp_path)
     assert "put both into the score files" in refused(*folder, "--dask", "-o", "out", "--labels", "x.npy", cwd=tmp_path)
     assert "predict all of them with --dask" in refused(*folder, "-o", "out", cwd=tmp_path)
+    assert "folder nosuch/deep is not there" in refused(*folder, "--dask", "-o", "nosuch/deep/out", cwd=tmp_path)
+    assert not (tmp_path / "nosuch").exists()
+    (tmp_path / "arrays").mkdir()
+    np.save(tmp_path / "arrays" / "0.npy", samples_of(0, 10))
+    arrays = ["predict", "head.npz", "arrays", "--keep", "id", "--dask", "-o", "out"]
+    assert "only .csv, .parquet and .jsonl files have some" in refused(*arrays, cwd=tmp_path)
     monkeypatch.setattr(dask_workers, "TIMEOUT", "1s")
     nobody = refused(*folder, "--dask", "127.0.0.1:9", "-o", "out", cwd=tmp_path)
     assert "No Dask scheduler answers at 127.0.0.1:9" in nobody

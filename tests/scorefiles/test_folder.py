@@ -1,7 +1,7 @@
 """Folders of score files, part by part: what is done, what is not, and that the one is never taken for the other."""
 
-import json
 import os
+import subprocess
 
 import numpy as np
 import pytest
@@ -10,67 +10,10 @@ from pyarrow import parquet
 from aftermax import SPHClassifier
 from aftermax._scorefiles.folder import predict_folder
 from aftermax._scorefiles.types import ReadOptions
+from aftermax._utils.files import _host
+from helpers.folders import PARTS, Runner, assert_all_predicted, path_of, predict, samples_of, write_part
 from helpers.samples import make_samples
-from helpers.score_files import NAMES, write_scores
-
-PARTS = 4
-
-
-@pytest.fixture(scope="module")
-def head():
-    logits, labels = make_samples(seed=1)
-    return SPHClassifier(min_gain=-1.0).fit(logits, NAMES[labels])
-
-
-@pytest.fixture
-def source(tmp_path):
-    folder = tmp_path / "scores"
-    (folder / "more").mkdir(parents=True)
-    for number in range(PARTS):
-        write_part(folder, number)
-    return folder
-
-
-def samples_of(number):
-    return make_samples(seed=10 + number, n_samples=50 + number)
-
-
-def path_of(folder, number):
-    return folder / ("more" if number == 3 else "") / f"{number}.parquet"
-
-
-def write_part(folder, number):
-    logits, labels = samples_of(number)
-    write_scores(path_of(folder, number), logits, NAMES[labels])
-
-
-class Runner:
-    """Runs parts in this process, and counts them."""
-
-    def __init__(self):
-        self.ran = []
-
-    def __call__(self, function, work, parts):
-        for part in parts:
-            self.ran.append(part.name)
-            try:
-                yield part, function(work, part)
-            except Exception as error:
-                yield part, error
-
-
-def predict(head, source, run=None, head_hash="a", **options):
-    out = source.parent / "predictions"
-    return predict_folder(head, source, out, ReadOptions(**options), run or Runner(), head_hash=head_hash)
-
-
-def assert_all_predicted(head, out):
-    for number in range(PARTS):
-        logits, _ = samples_of(number)
-        assert parquet.read_table(path_of(out, number))["predicted"].to_pylist() == head.predict(logits).tolist()
-    complete = json.loads((out / "_complete.json").read_text())
-    assert complete["rows"] == sum(50 + number for number in range(PARTS))
-    assert len(complete["parts"]) == PARTS
+from helpers.score_files import NAMES
 
 
 def test_every_part_is_predicted_and_the_folder_says_that_it_is_complete(head, source):
@@ -133,6 +76,40 @@ def test_an_unreadable_part_is_named_the_others_are_done_and_the_next_run_does_t
     assert_all_predicted(head, out)
 
 
+def ended_process():
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def test_parts_between_two_damaged_ones_are_predicted(head, source):
+    for number in (0, 3):
+        path_of(source, number).write_bytes(b"PAR1")
+    with pytest.raises(OSError, match=r"2 of 4 parts could not be predicted: .* 2 of 4 parts are done"):
+        predict(head, source)
+    again = Runner()
+    with pytest.raises(OSError, match=r"2 of 4 parts could not be predicted: .* 2 of 4 parts are done"):
+        predict(head, source, again)
+    assert again.ran == ["0.parquet", "more/3.parquet"]
+
+
+def test_a_folder_is_not_complete_from_when_any_part_is_unfinished(head, source):
+    complete = source.parent / "predictions" / "_complete.json"
+    predict(head, source)
+    path_of(source, 2).write_bytes(b"PAR1")
+    with pytest.raises(OSError, match=r"1 of 4 parts could not be predicted: .* 3 of 4 parts are done"):
+        predict(head, source)
+    assert not complete.exists()
+    write_part(source, 2)
+    predict(head, source)
+    assert complete.exists()
+    for number in range(PARTS):
+        path_of(source, number).write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match=r"None of 4 parts can be predicted. .*scores/0.parquet is damaged"):
+        predict(head, source)
+    assert not complete.exists()
+
+
 def test_a_run_that_is_interrupted_leaves_no_part_that_looks_done(head, source):
     class Interrupted(Runner):
         def __call__(self, function, work, parts):
@@ -146,7 +123,7 @@ def test_a_run_that_is_interrupted_leaves_no_part_that_looks_done(head, source):
         predict(head, source, Interrupted())
     out = source.parent / "predictions"
     assert not (out / "_complete.json").exists()
-    (out / ".3.parquet.1.2.partial").write_bytes(b"PAR1")  # of a worker that was killed
+    (out / f".3.parquet.{_host()}.{ended_process()}.2.partial").write_bytes(b"PAR1")  # of a worker that was killed
     again = Runner()
     predict(head, source, again)
     assert again.ran == ["2.parquet", "more/3.parquet"]
@@ -235,7 +212,7 @@ def test_folders_that_cannot_be_meant_are_refused(head, source, tmp_path):
 
 def test_missing_columns_are_an_error_before_anything_is_run(head, source):
     run = Runner()
-    with pytest.raises(ValueError, match="no column 'id' for --keep"):
+    with pytest.raises(ValueError, match=r"None of 4 parts can be predicted\. .*no column 'id' for --keep"):
         predict(head, source, run, keep=("id",))
     assert run.ran == []
     assert not (source.parent / "predictions").exists()

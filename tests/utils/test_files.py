@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from aftermax._utils.files import checked_output_path, existing_file, write_atomically, write_text
+from aftermax._utils.files import (
+    _host,
+    checked_output_path,
+    existing_file,
+    remove_abandoned,
+    write_atomically,
+    write_text,
+)
 
 
 def test_a_file_appears_with_its_folder_when_all_is_written(tmp_path):
@@ -123,3 +130,17 @@ def test_an_error_names_the_file_that_the_user_knows(tmp_path):
         fail(OSError(28, "No space left on device"))
     with pytest.raises(FileNotFoundError, match="'other'"):
         fail(FileNotFoundError(2, "No such file", "other"))
+
+
+def test_of_the_unfinished_files_in_a_folder_only_those_that_nobody_writes_are_removed(tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / "more").mkdir()
+    dead, old = tmp_path / "more" / f".a.{_host()}.{ended.pid}.1.partial", tmp_path / ".a.other.1.1.partial"
+    live, new = tmp_path / "more" / f".a.{_host()}.{os.getpid()}.1.partial", tmp_path / ".b.other.1.1.partial"
+    for path in (dead, old, live, new):
+        path.touch()
+    for path in (old, live):
+        os.utime(path, (1, 1))
+    remove_abandoned(tmp_path)
+    assert set(tmp_path.rglob("*.partial")) == {live, new}

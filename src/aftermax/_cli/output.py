@@ -50,5 +50,10 @@ def check_output(path: Path, inputs: Sequence[Path | None], suffixes: tuple[str,
         raise ValueError(f"{path}: the name of this file should end in {' or '.join(suffixes)}.")
     if any(one is not None and path.exists() and one.exists() and path.samefile(one) for one in inputs):
         raise ValueError(f"{path} is one of the inputs and would be overwritten: choose another name.")
+    check_output_folder(path)
+
+
+def check_output_folder(path: Path) -> None:
+    """Refuse the path of a file or folder that does not exist and whose own folder cannot be written."""
     if not os.access(checked_output_path(path).parent, os.W_OK):
         raise PermissionError(f"{path} cannot be written: you have no permission to write to folder {path.parent}.")

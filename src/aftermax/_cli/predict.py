@@ -12,7 +12,7 @@ from aftermax._cli.head_files import options_for_head, read_head
 from aftermax._cli.option_groups import with_option_groups
 from aftermax._cli.optional_address import LOCAL
 from aftermax._cli.options import FileOptions, HeadFile, Json, Labels, Scores, text_option
-from aftermax._cli.output import announce_compilation, check_output, print_json, print_message
+from aftermax._cli.output import announce_compilation, check_output, check_output_folder, print_json, print_message
 
 if TYPE_CHECKING:
     from aftermax._scorefiles import ReadOptions
@@ -97,6 +97,8 @@ def _predict_folder(
         raise ValueError("--dask writes a folder of predictions: name it with -o.")
     if options.labels is not None or options.features:
         raise ValueError("--labels and --features name a single file: with --dask, put both into the score files.")
+    if not out.is_dir():
+        check_output_folder(out)
     head, fitted_on = read_head(path, scores)
     read = options_for_head(options, head, fitted_on)
     announce_compilation()

@@ -47,6 +47,8 @@ def assign_roles(headings: list[str], options: ReadOptions, name: str) -> Column
     known = {one for names in expected for one in names}
     features = [one for one in others if one.startswith(FEATURE_PREFIX) and one not in known]
     logits = named or [one for one in others if one not in features]
+    if options.in_order is not None and options.in_order != (() if named else tuple(logits)):
+        raise _other_columns(logits, options.in_order, name)
     if named is None and options.columns:
         _check_order(logits, options.columns, headings, name)
     if len(logits) < options.least_columns:
@@ -112,6 +114,14 @@ def _check_order(logits: list[str], expected: tuple[tuple[str, ...], ...], headi
         f"{used if len(classes) > 1 else f'{logits[0]} is used as the score of {classes[0]}'}.",
         UserWarning,
         stacklevel=2,
+    )
+
+
+def _other_columns(logits: list[str], in_order: tuple[str, ...], name: str) -> ValueError:
+    others = f"are {join_names(list(in_order))}, in this order" if in_order else "are found by their names"
+    return ValueError(
+        f"{name} has {join_names(logits)} as columns of logits, but in other files of the folder they {others}: name "
+        "the columns alike in all files."
     )
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from aftermax import __version__
+from aftermax._scorefiles.folder_files import find_files
 from aftermax._scorefiles.parts import (
     FileState,
     Part,
     begin,
     check_folder,
-    find_parts,
     finish,
+    not_complete,
+    plan_parts,
     read_note,
     write_note,
 )
@@ -28,6 +30,7 @@ from aftermax._utils.threads import one_thread
 
 HOPELESS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that all other parts would have too
 SHOWN_FAILURES = 3
+LOOKED_AT = 100  # of many parts, before workers are started
 
 
 @dataclass(frozen=True)
@@ -84,19 +87,25 @@ def predict_folder(
     probabilities : bool, default=False
         Whether to write probabilities, too.
     """
+    source, out = source.resolve(), out.resolve()
+    files = find_files(source, out)
+    in_order, unreadable = _look_at_files(head, [source / inside for inside in files], options)
+    options = replace(options, in_order=in_order)
     made_by = {
         "aftermax": __version__,
         "head": head_hash,
         "options": asdict(options) | {"labels": None, "features": []},
         "probabilities": probabilities,
     }
-    parts = find_parts(source, out, made_by)
+    parts = plan_parts(source, out, files, made_by)
     check_folder(out, parts)
     done = _done(head, parts)
     unfinished = [part for part in parts if part not in done]
     before = len(done)
     if unfinished:
-        _check_ends(head, unfinished, options)
+        not_complete(out)
+        if unreadable is not None:
+            raise unreadable
         begin(out, unfinished)
         failures = _run_parts(Work(head, options, probabilities), unfinished, run, done)
         if failures:
@@ -108,40 +117,54 @@ def predict_folder(
     return FolderCounts(counts, len(parts), before)
 
 
-def _done(head: Any, parts: Sequence[Part]) -> dict[Part, object]:
-    """The counts of parts that are done."""
-    done = {}
-    for part in parts:
-        noted = read_note(part)
-        try:
-            no_counts(head).add_state(noted)
-        except ValueError:
-            continue
-        done[part] = noted
-    return done
+def _look_at_files(
+    head: Any, paths: Sequence[Path], options: ReadOptions
+) -> tuple[tuple[str, ...] | None, ValueError | None]:
+    """The columns that all files have to have in one order, if their names say nothing (see ``ReadOptions.in_order``).
 
-
-def _check_ends(head: Any, parts: Sequence[Part], options: ReadOptions) -> None:
-    """Refuse what is wrong with all parts, such as missing columns, before workers are started.
-
-    The first and the last are looked at: one of them alone may be damaged, which is no reason to leave out the others.
+    The first file that can be read tells. If none can, what is wrong is wrong with all of them, such as a missing
+    column: an error to raise before workers are started. Damaged files are no reason to leave out the others.
     """
-    try:
-        _check_part(head, parts[0], options)
-    except (OSError, ValueError) as error:
+    looked_at = paths[:: -(-len(paths) // LOOKED_AT)]
+    errors: list[Exception] = []
+    for path in looked_at:
         try:
-            _check_part(head, parts[-1], options)
-        except (OSError, ValueError):
-            raise error from None
+            with open_for_head(head, str(path), options) as file:
+                return (() if file.found_by_name else tuple(file.headings or ())), None
+        except NoRowsError:
+            continue
+        except (OSError, ValueError) as error:
+            errors.append(error)
+    if len(errors) < len(looked_at):
+        return None, None
+    which = f"{len(paths)} parts" if len(looked_at) == len(paths) else f"{len(errors)} of {len(paths)} parts looked at"
+    return None, ValueError(f"None of {which} can be predicted. {_reason(str(looked_at[0]), errors[0])}.")
 
 
-def _check_part(head: Any, part: Part, options: ReadOptions) -> None:
-    with suppress(NoRowsError), open_for_head(head, part.source, options):
-        pass
+def _done(head: Any, parts: Sequence[Part]) -> dict[Part, dict[str, Any]]:
+    """The counts of parts that are done."""
+    noted = {part: _noted(head, part) for part in parts}
+    return {part: counts for part, counts in noted.items() if counts is not None}
+
+
+def _noted(head: Any, part: Part) -> dict[str, Any] | None:
+    """The counts of a part, if it is done."""
+    counts = no_counts(head)
+    try:
+        counts.add_state(read_note(part))
+    except ValueError:
+        return None
+    return counts.to_state()
 
 
 def predict_part(work: Work, part: Part) -> dict[str, Any]:
-    """Write the predictions of a part, and then a note on them. Doing so twice, also at once, does no harm."""
+    """Write the predictions of a part, and then a note on them, unless another run has done so since.
+
+    Doing so twice, also at once, does no harm.
+    """
+    noted = _noted(work.head, part)
+    if noted is not None:
+        return noted
     Path(part.out).parent.mkdir(parents=True, exist_ok=True)
     try:
         with one_thread():  # there are other parts
@@ -157,7 +180,7 @@ def predict_part(work: Work, part: Part) -> dict[str, Any]:
     return state
 
 
-def _run_parts(work: Work, parts: Sequence[Part], run: Run, done: dict[Part, object]) -> dict[Part, Exception]:
+def _run_parts(work: Work, parts: Sequence[Part], run: Run, done: dict[Part, dict[str, Any]]) -> dict[Part, Exception]:
     """Run parts and add their counts to ``done``; the errors of those that failed."""
     failures: dict[Part, Exception] = {}
     with Progress("Predicting", len(parts)) as progress, closing(run(predict_part, work, parts)) as outcomes:
@@ -173,7 +196,7 @@ def _run_parts(work: Work, parts: Sequence[Part], run: Run, done: dict[Part, obj
 
 
 def _failed(failures: dict[Part, Exception], done: int, total: int) -> OSError:
-    reasons = [_reason(part, error) for part, error in failures.items()]
+    reasons = [_reason(part.source, error) for part, error in failures.items()]
     more = f"; and {len(reasons) - SHOWN_FAILURES} more" if len(reasons) > SHOWN_FAILURES else ""
     return OSError(
         f"{len(failures)} of {total} parts could not be predicted: {'; '.join(reasons[:SHOWN_FAILURES])}{more}. The "
@@ -181,7 +204,7 @@ def _failed(failures: dict[Part, Exception], done: int, total: int) -> OSError:
     )
 
 
-def _reason(part: Part, error: Exception) -> str:
+def _reason(source: str, error: Exception) -> str:
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
     text = text.rstrip(".")
-    return text if part.source in text else f"{part.source}: {text}"
+    return text if source in text else f"{source}: {text}"

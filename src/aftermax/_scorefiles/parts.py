@@ -9,16 +9,15 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from aftermax._scorefiles.sources import FORMATS
-from aftermax._utils.files import write_text
+from aftermax._scorefiles.folder_files import HIDDEN
+from aftermax._utils.files import remove_abandoned, write_text
 from aftermax._utils.untrusted import fields
 
 COMPLETE = "_complete.json"  # there if all parts are; programs that read folders of parquet skip names with _ and .
 NOTES = "_parts"
-HIDDEN = ("_", ".")
 
 
 @dataclass(frozen=True)
@@ -51,26 +50,33 @@ class Part:
     stamp: str  # a hash of that, the head and the options
 
 
-def find_parts(source: Path, out: Path, made_by: dict[str, Any]) -> list[Part]:
-    """The score files in a folder and the folders in it, in the order of their names.
+def plan_parts(source: Path, out: Path, files: dict[Path, str], made_by: dict[str, Any]) -> list[Part]:
+    """The parts of a folder, from its score files and their formats.
 
     ``made_by`` is everything that predictions depend on besides the score file, as plain values.
     """
-    source, out = source.resolve(), out.resolve()
-    if out == source or source in out.parents or out in source.parents:
-        raise ValueError(f"{out} and {source} are inside each other: write the predictions to a folder of their own.")
-    found: dict[Path, str] = {}
-    for path in sorted(source.rglob("*")):
-        suffix = next((one for one in FORMATS if path.name.lower().endswith(one)), None)
-        inside = path.relative_to(source)
-        if suffix is not None and path.is_file() and not any(one.startswith(HIDDEN) for one in inside.parts):
-            found[inside] = suffix
-    if not found:
-        raise ValueError(f"{source} has no score files: their names should end in {', '.join(FORMATS)}.")
-    kinds = sorted(set(found.values()))
-    if len(kinds) > 1:
-        raise ValueError(f"{source} has score files of several formats, {', '.join(kinds)}: use one folder for each.")
-    return [_part(source, out, inside, suffix, made_by) for inside, suffix in found.items()]
+    parts = [_part(source, out, inside, suffix, made_by) for inside, suffix in files.items()]
+    _check_names(parts)
+    return parts
+
+
+def _check_names(parts: Sequence[Part]) -> None:
+    """Refuse parts whose predictions or notes would be one file, or one a file and the other one's folder."""
+    taken: dict[str, Part] = {}
+    for part in parts:
+        other = taken.setdefault(part.name, part)
+        if other is not part:
+            raise ValueError(
+                f"{other.source} and {part.source} would have the same file of predictions, {part.name}: rename one."
+            )
+    for part in parts:
+        for folder in map(str, PurePosixPath(part.name).parents):
+            other = taken.get(folder, taken.get(folder.removesuffix(".json"), part))
+            if other is not part:
+                raise ValueError(
+                    f"The predictions of {other.source} would be a file called {other.name}, and those of "
+                    f"{part.source} in a folder called {folder}: rename one."
+                )
 
 
 def _part(source: Path, out: Path, inside: Path, suffix: str, made_by: dict[str, Any]) -> Part:
@@ -87,7 +93,10 @@ def _part(source: Path, out: Path, inside: Path, suffix: str, made_by: dict[str,
 
 def write_note(part: Part, counts: dict[str, Any]) -> None:
     """Note that the predictions of a part are written; of a part without rows, there are none."""
-    written = FileState.of(part.out).to_state() if counts["rows"] else None
+    try:
+        written = FileState.of(part.out).to_state() if counts["rows"] else None
+    except FileNotFoundError as error:
+        raise ValueError(f"{part.out} was removed by another program: run the command again.") from error
     write_text(Path(part.note), json.dumps({"stamp": part.stamp, "written": written, "counts": counts}))
 
 
@@ -134,17 +143,29 @@ def check_folder(out: Path, parts: Sequence[Part]) -> None:
         )
 
 
-def begin(out: Path, unfinished: Sequence[Part]) -> None:
-    """Prepare the folder for the parts that are not done: from now on it is not complete."""
-    (out / NOTES).mkdir(parents=True, exist_ok=True)
+def not_complete(out: Path) -> None:
+    """From now on the folder is not complete."""
     (out / COMPLETE).unlink(missing_ok=True)
+
+
+def begin(out: Path, unfinished: Sequence[Part]) -> None:
+    """Prepare the folder for the parts that are not done; what another run has done by now is left."""
+    (out / NOTES).mkdir(parents=True, exist_ok=True)
     for part in unfinished:
-        forget(part)
+        if read_note(part) is None:
+            forget(part)
+    not_complete(out)  # again, as another run may have ended meanwhile
 
 
 def finish(out: Path, parts: Sequence[Part], rows: int, made_by: dict[str, Any]) -> None:
-    """Say that all parts are done, and remove what workers that died have left unfinished."""
-    for path in out.rglob(".*.partial"):
-        path.unlink(missing_ok=True)
+    """Say that all parts are done, if they are, and remove what workers that died have left unfinished."""
+    remove_abandoned(out)
+    for part in parts:
+        if read_note(part) is None:
+            not_complete(out)
+            raise OSError(
+                f"The predictions of {part.source} were changed or removed by another program, so {out} is not "
+                "complete: run the command again."
+            )
     content = {"rows": rows, "made_by": made_by, "parts": {part.name: part.stamp for part in parts}}
     write_text(out / COMPLETE, json.dumps(content, indent=1))

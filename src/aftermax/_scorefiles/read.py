@@ -145,7 +145,7 @@ def open_scores(path: str, options: ReadOptions) -> Iterator[ScoreFile]:
 def _open_format(source: Source, options: ReadOptions) -> Iterator[ScoreFile]:
     file, suffix, name = source
     if options.keep and suffix in (".npz", ".npy"):
-        raise ValueError(f"{name} has no columns to --keep: only .csv and .parquet files have columns.")
+        raise ValueError(f"{name} has no columns to --keep: only .csv, .parquet and .jsonl files have some.")
     if options.part is not None and suffix != ".npz":
         raise ValueError(f"{name} has no parts for --part {options.part}: only .npz files have parts.")
     for option, value in (("--scores-key", options.scores_key), ("--scores-kind", options.scores_kind)):

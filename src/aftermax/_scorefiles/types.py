@@ -68,6 +68,9 @@ class ReadOptions:
         For a file with a JSON object on each line: where in the object the scores are, and of which kind.
     answers : AnswerFormat or None
         For a head that was fitted on answers: how these became logits.
+    in_order : tuple of str or None
+        For a table of a folder: the columns of logits that are taken in their order, as in the other tables there; if
+        it is empty, none are, as columns are found by name. If None, there are no other tables.
     """
 
     part: str | None = None
@@ -86,6 +89,7 @@ class ReadOptions:
     scores_key: str | None = None
     scores_kind: str | None = None
     answers: AnswerFormat | None = None
+    in_order: tuple[str, ...] | None = None
 
     @property
     def least_columns(self) -> int:

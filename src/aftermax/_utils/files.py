@@ -8,12 +8,14 @@ import os
 import platform
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MAX_LETTERS = 40  # of a name, in that of its unfinished file: the longest names have 255 bytes
 PARTIAL = ".partial"
+DAY = 24 * 60 * 60  # seconds
 
 
 def existing_file(path: Path) -> Path:
@@ -73,6 +75,19 @@ def _remove_abandoned(folder: Path, start: str) -> None:
         process = entry.name.removeprefix(start).partition(".")[0]
         if process.isdecimal() and not _is_running(int(process)):
             with suppress(OSError):
+                entry.unlink()
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove unfinished files of processes that have ended, in a folder and the folders in it.
+
+    Of other machines' processes nothing is known but when they last wrote: theirs are removed after a day.
+    """
+    for entry in folder.rglob(f".*{PARTIAL}"):
+        *_, host, process, _ = f"...{entry.name.removesuffix(PARTIAL)}".rsplit(".", 3)
+        with suppress(OSError):
+            own = host == _host() and process.isdecimal()
+            if not _is_running(int(process)) if own else time.time() - entry.stat().st_mtime > DAY:
                 entry.unlink()
 
 

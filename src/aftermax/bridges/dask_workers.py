@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -54,7 +55,8 @@ def over_workers(
 
     # A task, and not scattered: what is scattered to a worker is lost with it.
     once = client.submit(_itself, shared, pure=False)
-    futures = {client.submit(function, once, item, pure=False): item for item in items}
+    debug = bool(os.environ.get("AFTERMAX_DEBUG"))
+    futures = {client.submit(_outcome, function, once, item, debug, pure=False): item for item in items}
     try:
         for future in as_completed(futures):
             error = future.exception()
@@ -63,6 +65,18 @@ def over_workers(
             yield futures[future], future.result() if error is None else error
     finally:
         client.cancel([*futures, once])
+
+
+def _outcome(
+    function: Callable[[Shared, Item], Result], shared: Shared, item: Item, debug: bool
+) -> Result | OSError | ValueError | MemoryError:
+    """The result, or the error as a value: of one that is raised, the worker prints a page, as for debugging."""
+    try:
+        return function(shared, item)
+    except (OSError, ValueError, MemoryError) as error:
+        if debug:
+            raise
+        return error
 
 
 def _itself(value: Shared) -> Shared:

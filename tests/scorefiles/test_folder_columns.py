@@ -1,0 +1,35 @@
+"""The columns of logits of the tables in a folder: all by name, or all the same ones in order."""
+
+from contextlib import nullcontext
+
+import pytest
+from pyarrow import parquet
+
+from aftermax import SPHClassifier
+from helpers.folders import predict
+from helpers.samples import make_samples
+from helpers.score_files import write_table
+
+
+def write_by_class_number(path, headings, seed):
+    logits, _ = make_samples(seed=seed, n_classes=3)
+    write_table(path, {name: logits[:, j] for j, name in enumerate(headings)})
+    return logits
+
+
+@pytest.mark.parametrize("first", ["0,1,2", "id,u,v", "u,v,w"])
+def test_columns_of_all_parts_are_found_in_the_same_way(tmp_path, first):
+    logits, labels = make_samples(seed=1, n_classes=3)
+    head = SPHClassifier(min_gain=-1.0).fit(logits, labels)
+    (tmp_path / "scores").mkdir()
+    second = {"0,1,2": "id,u,v", "id,u,v": "0,1,2", "u,v,w": "id,u,v"}[first]
+    for number, headings in enumerate((first, second)):
+        write_by_class_number(tmp_path / "scores" / f"{number}.parquet", headings.split(","), number)
+    says = nullcontext() if first == "0,1,2" else pytest.warns(UserWarning, match="are used as 0, 1, 2, in this order")
+    with says, pytest.raises(OSError, match=r"scores/1.parquet has .* name the columns alike in all files"):
+        predict(head, tmp_path / "scores")
+    expected = write_by_class_number(tmp_path / "scores" / "1.parquet", first.split(","), 1)
+    with nullcontext() if first == "0,1,2" else pytest.warns(UserWarning, match="in this order"):
+        predict(head, tmp_path / "scores")
+    found = parquet.read_table(tmp_path / "predictions" / "1.parquet")["predicted"].to_pylist()
+    assert found == head.predict(expected).tolist()
