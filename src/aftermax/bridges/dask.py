@@ -14,7 +14,7 @@ from aftermax.bridges._fitted import check_fitted_head
 
 try:
     import dask.array
-    from dask.base import is_dask_collection
+    from dask.base import is_dask_collection, tokenize
     from dask.delayed import delayed
 except ImportError as error:
     raise ImportError("Heads on Dask need dask: pip install 'aftermax[dask]'") from error
@@ -139,12 +139,14 @@ def _of_array(head: Any, logits: Any, features: Any, method: str) -> Any:
     column = _one_wide(logits if logits.ndim == 2 else logits[:, None])
     others = [] if features is None else [_matching(features, column)]
     by_class = method == "predict_proba"
+    sent = delayed(without_column_names(head), pure=True)  # a task: what is scattered dies with its worker
     return dask.array.map_blocks(
         _predict_block,
         column,
         *others,
-        head=delayed(without_column_names(head), pure=True),  # a task: what is scattered dies with its worker
+        head=sent,
         method=method,
+        name=f"{method}-{tokenize(sent.key, column.name, *(other.name for other in others))}",
         drop_axis=None if by_class else 1,
         chunks=(column.chunks[0], (len(head.classes_),)) if by_class else None,
         meta=_nothing(head, method),
