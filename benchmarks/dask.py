@@ -56,7 +56,7 @@ def speed() -> Iterator[Result]:
             head.fit(scores.val_logits, scores.val_labels)
             seconds = folder_seconds(client, head, folder)
             rates[type(head).__name__] = SAMPLES / seconds / n_workers
-            yield from of_head(head, seconds, n_workers, block, folder, of_argmax)
+            yield from of_head(client, head, seconds, block, folder, of_argmax)
             cached = predict(client, head, folder / "scores", folder)
             what = f"{named(head)}: the same with files in the page cache"
             yield Result(what, "from disk", cached / seconds, "x")
@@ -66,13 +66,15 @@ def speed() -> Iterator[Result]:
 
 
 def of_head(
-    head: Any, seconds: float, n_workers: int, block: np.ndarray, folder: Path, of_argmax: dict[str, float]
+    client: Any, head: Any, seconds: float, block: np.ndarray, folder: Path, of_argmax: dict[str, float]
 ) -> Iterator[Result]:
     """Against the same in memory, and against Dask without a head."""
     what, kernel = named(head), kernel_rate(head, block)
-    rate = SAMPLES / seconds / n_workers
+    rate = SAMPLES / seconds / len(client.scheduler_info()["workers"])
     yield Result(f"{what}, a folder: samples a second", "by itself", SAMPLES / seconds, "")
     yield Result(f"{what}, a folder: throughput of a core", "`predict` in memory, one core", rate / kernel, "x")
+    together = min(client.run(kernel_rate, head, block).values())
+    yield Result(f"{what}, in memory on all cores at once: of a core", "on one core alone", together / kernel, "x")
     reading = reading_seconds(folder) * kernel
     yield Result(f"{what}: reading parquet alone, one core", "`predict` in memory, one core", reading, "x")
     yield Result(f"{what}, a folder: time", "Dask alone: read, argmax, write", seconds / of_argmax["written"], "x")

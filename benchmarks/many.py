@@ -77,7 +77,7 @@ def speed() -> Iterator[Result]:
     for n_classes in SIZES:
         patterns = patterns_of(n_classes, rng)
         logits, labels = scores(n_classes, SAMPLES, rng, patterns)
-        if not times:
+        if n_classes in (SIZES[0], *[size for size in SIZES if size > 256][:1]):
             timed_fit(logits, labels)  # compiles
         fitted = timed_fit(logits, labels)
         times.append(fitted.processor_seconds)

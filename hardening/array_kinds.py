@@ -199,4 +199,6 @@ def values_of(held: Any) -> list[Any]:
     if hasattr(held, "to_pandas") and hasattr(held, "lazy"):
         return [repr(held.to_dict(as_series=False))]
     array = np.ma.getdata(np.asarray(held))
+    if str(array.dtype) == "bfloat16":  # of JAX, which has no text
+        array = array.astype(np.float32)
     return [str(array.dtype), array.shape, array.astype(str).tolist()]

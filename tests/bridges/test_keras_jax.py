@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("jax")
+pytest.importorskip("jax", reason="pip install jax: it is no part of the extra dev, as it warns of every fork")
 
 PREDICT = """
 import warnings

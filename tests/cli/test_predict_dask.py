@@ -84,6 +84,7 @@ cp -r small/predictions whole
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_names_the_part_and_the_next_run_goes_on(head, tmp_path):
     write_parts(tmp_path / "scores", 4, 1000)
     aftermax.save(head, tmp_path / "head.npz")
