@@ -20,12 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array, vstack
 
 from aftermax._many.largest_scores import LargestScores
 
 LEAST_ENTRY = 0.4  # of a class mean that is kept, relative to a vector of as many equal entries as samples have
 OWN_SAMPLES = 1.0  # how many samples the unit vector of a class counts for in its mean
+CLASSES_AT_ONCE = 500
 LEAST = 1e-3  # of a unit's weight and of the unit vector's length
 
 
@@ -81,11 +82,18 @@ def fit_class_means(
     """The means of the samples of each class, shrunk towards the class's own unit vector."""
     n_samples, count = largest.columns.shape
     vectors, unit_weights = _vectors(largest, n_classes)
-    members = csr_array((weights.astype(np.float32), (codes, np.arange(n_samples))), (n_classes, n_samples))
-    sums = members @ vectors
-    own = max(float(sums.diagonal().sum() / max(weights.sum(), LEAST)), LEAST)
-    means = csr_array(sums + diags_array(np.full(n_classes, OWN_SAMPLES * own, np.float32)))
-    by_unit = csr_array(_unit_length(_with_fewer_entries(_unit_length(means), count)).T)
+    single = weights.astype(np.float32)
+    members = csr_array((single, (codes, np.arange(n_samples))), (n_classes, n_samples))
+    to_own = (vectors.data.reshape(n_samples, count) * (largest.columns == codes[:, None])).sum(axis=1)
+    own = max(float(single @ to_own / max(weights.sum(), LEAST)), LEAST)
+    parts = []
+    for first in range(0, n_classes, CLASSES_AT_ONCE):  # before they are cut, means have many entries
+        some = np.arange(first, min(first + CLASSES_AT_ONCE, n_classes))
+        prior = np.full(len(some), OWN_SAMPLES * own, np.float32)
+        units = csr_array((prior, (np.arange(len(some)), some)), (len(some), n_classes))
+        sums = csr_array(members[some[0] : some[-1] + 1] @ vectors + units)
+        parts.append(_unit_length(_with_fewer_entries(_unit_length(sums), count)))
+    by_unit = csr_array(vstack(parts).T)
     by_unit.sort_indices()
     return ClassMeans(
         count, unit_weights, by_unit.indptr.astype(np.int64), by_unit.indices.astype(np.int32), by_unit.data
@@ -106,7 +114,7 @@ def _vectors(largest: LargestScores, n_classes: int) -> tuple[csr_array, NDArray
 
 
 def _unit_length(rows: csr_array) -> csr_array:
-    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)))
+    lengths = np.sqrt(np.asarray(rows.power(2).sum(axis=1)))
     factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return csr_array((rows.data * np.repeat(factors, np.diff(rows.indptr)), rows.indices, rows.indptr), rows.shape)
 
