@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from aftermax._many.largest_scores import largest_scores
+from aftermax._many.largest_scores import largest_scores, most_compared
 
 
 def dense(found, n_classes):
@@ -68,6 +68,10 @@ def test_rows_are_read_in_the_order_that_is_asked_for():
     whole = largest_scores(logits, np.arange(20))
     some = largest_scores(logits, np.array([7, 3]))
     np.testing.assert_array_equal(some.columns, whole.columns[[7, 3]])
+
+
+def test_with_a_hundred_thousand_samples_fewer_scores_are_kept():
+    assert [most_compared(count) for count in (100, 66_240, 100_000, 1_000_000)] == [256, 256, 128, 64]
 
 
 def test_huge_scores_do_not_overflow():

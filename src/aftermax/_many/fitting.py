@@ -122,7 +122,7 @@ def _fit_means(
     With few labels, the largest scores of a sample are all that class means can tell; with many, also smaller ones. How
     many are compared is chosen by the out-of-fold log loss.
     """
-    counts = sorted({min(count, samples.n_classes - 1) for count in COUNTS})
+    counts = sorted({min(count, samples.largest.columns.shape[1]) for count in COUNTS})
     choosing = _first_folds(stacked_on, logits)
     part, base = stacked_on.take(choosing), logits[choosing]
     best, lowest = (counts[0], np.empty(0, np.float32)), np.inf

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from aftermax._utils.threads import over_ranges, samples_per_range
 
 COUNTS = (64, 128, 256)  # of a sample's scores; which is best is chosen
+MOST_IN_MEMORY = 20_000_000  # scores of all samples: with more samples than this allows, only smaller counts are tried
 
 
 class LargestScores(NamedTuple):
@@ -41,6 +42,11 @@ def as_single_or_double(values: NDArray[Any]) -> NDArray[Any]:
     """Values as the kernels take them: rows in one piece, in double precision or, if they have no more, in single."""
     wanted = np.float32 if values.dtype in (np.float16, np.float32) else np.float64
     return np.require(values, wanted, ["C", "A", "W"])
+
+
+def most_compared(n_samples: int) -> int:
+    """The largest count that is tried with so many samples."""
+    return max([count for count in COUNTS if count * n_samples <= MOST_IN_MEMORY], default=COUNTS[0])
 
 
 def largest_scores(logits: NDArray[Any], rows: NDArray[np.intp], count: int = COUNTS[-1]) -> LargestScores:

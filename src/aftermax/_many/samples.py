@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aftermax._many.largest_scores import LargestScores, largest_scores
+from aftermax._many.largest_scores import LargestScores, largest_scores, most_compared
 from aftermax._residual.samples import INNER_FOLDS, INNER_SALT, Samples
 from aftermax._utils.folds import Keys, keyed_folds
 
@@ -34,7 +34,7 @@ class ManySamples(NamedTuple):
         """Some samples, in this order, with weights that have mean 1."""
         weights = samples.weights[rows]
         features = None if samples.features is None else samples.features[rows]
-        largest = largest_scores(samples.logits, rows)
+        largest = largest_scores(samples.logits, rows, most_compared(len(rows)))
         return cls(
             samples.logits, rows, samples.codes[rows], weights / weights.mean(), features, samples.keys[rows], largest
         )
