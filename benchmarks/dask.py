@@ -29,7 +29,7 @@ from aftermax._utils.threads import one_thread
 from aftermax.bridges.dask import predict as lazy_predict
 from aftermax.bridges.dask_workers import over_workers
 from aftermax.data import load_vmnist
-from benchmarks.measure import Result, best_time
+from benchmarks.measure import Result, best_time, plain_ticks
 from benchmarks.sph import network_like, one_in_ten
 
 SAMPLES, PART = 20_000_000, 500_000
@@ -284,5 +284,6 @@ def draw(sizes: list[int], by_size: list[float], by_classes: list[float], expone
     left.set(xlabel="samples N", ylabel="seconds", title=f"K = 10: N^{exponents[0]:.2f}")
     right.loglog(CLASSES, by_classes, "o-")
     right.set(xlabel="classes K", ylabel="seconds for a million samples", title=f"K^{exponents[1]:.2f}")
+    plain_ticks(left.yaxis)
     FIGURE.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(FIGURE, dpi=150)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aftermax import AutoHead
-from benchmarks.measure import Result, alternate, in_new_process
+from benchmarks.measure import Result, alternate, in_new_process, plain_ticks
 
 SIZES = (10, 30, 100, 214, 300, 1_000, 3_000, 10_000)
 SAMPLES = 2_000
@@ -185,7 +185,8 @@ def draw(times: list[float], exponent: float) -> None:
     axes = figure.subplots()
     axes.loglog(SIZES, times, "o-")
     axes.axvline(256, color="0.6", linestyle="--", linewidth=1)
-    axes.text(270, min(times), "other corrections\nfrom here on", fontsize=8, va="bottom")
+    axes.text(290, max(times), "other corrections\nfrom here on", fontsize=8, va="top")
+    plain_ticks(axes.yaxis)
     axes.set(
         xlabel="classes K",
         ylabel="processor seconds",

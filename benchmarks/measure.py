@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,3 +67,12 @@ def write(results: list[Result], folder: Path, name: str) -> str:
     text = "\n".join(lines) + "\n"
     (folder / f"{name}.md").write_text(text)
     return text
+
+
+def plain_ticks(axis: Any) -> None:
+    """Numbers at 1, 2 and 5 times powers of ten, on a logarithmic axis."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
