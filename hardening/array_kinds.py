@@ -29,7 +29,7 @@ def _mapped(array: Array) -> Array:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "logits.npy"
         np.save(path, array)
-        return np.load(path, mmap_mode="r")  # type: ignore[no-any-return]
+        return np.load(path, mmap_mode="r")
 
 
 def _to(dtype: str) -> Make:

@@ -20,7 +20,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def run(arguments: list[str], folder: Path, **options: object) -> Done:
-    return subprocess.run(arguments, cwd=folder, capture_output=True, text=True, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(arguments, cwd=folder, capture_output=True, text=True, **options)
 
 
 def check_refused(done: Done, *words: str) -> None:

@@ -88,7 +88,7 @@ def start(arguments: list[str], folder: Path, **options: object) -> subprocess.P
     place = ROOT if "experiments" in arguments else folder
     words = [word.format(folder=folder) for word in arguments]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | options
-    return subprocess.Popen([sys.executable, *words], cwd=place, **pipes)  # type: ignore[call-overload, no-any-return]
+    return subprocess.Popen([sys.executable, *words], cwd=place, **pipes)
 
 
 def _killed(what: str, folder: Path, times: int) -> tuple[dict[str, object], list[str]]:

@@ -102,7 +102,7 @@ def arrays() -> dict[str, NDArray[np.generic]]:
 def score_files() -> dict[str, bytes]:
     """A file of every format, by its suffix."""
     made, text, packed = io.BytesIO(), io.BytesIO(), io.BytesIO()
-    np.savez(made, **arrays())  # type: ignore[arg-type]
+    np.savez(made, **arrays())
     csv.write_csv(table(), text)
     parquet.write_table(table(), packed)
     lines = "\n".join(json_lines()[::2]).encode()
