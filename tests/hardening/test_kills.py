@@ -1,12 +1,13 @@
 """Killed commands and hostile circumstances: the checks can fail, and a few of the trials hold."""
 
+import signal
 import subprocess
 import sys
 
 import pytest
 
 from hardening import circumstances, kills, soak
-from hardening.circumstances import CIRCUMSTANCES, check_nothing_new, check_refused
+from hardening.circumstances import CIRCUMSTANCES, check_interrupted, check_nothing_new, check_refused
 
 WHOLE = {"table.csv": b"a,b\n1,2\n3,4\n", "report.md": b"# Report\n"}
 
@@ -30,6 +31,37 @@ def test_a_folder_in_which_something_is_new_or_changed_is_seen(tmp_path):
         (tmp_path / name).write_text(text)
         with pytest.raises(AssertionError):
             check_nothing_new(tmp_path, "old")
+
+
+def test_an_interrupt_leaves_nothing_or_the_whole_file(tmp_path):
+    place, whole = tmp_path / "place", tmp_path / "whole.csv"
+    place.mkdir()
+    whole.write_text("predicted\na\n")
+    for code in (130, -signal.SIGINT):
+        check_interrupted(code, "", place, whole)
+    (place / "out.csv").write_text("predicted\na\n")  # the interrupt came after the file had its name
+    for code in (0, 130):
+        check_interrupted(code, "", place, whole)
+
+
+@pytest.mark.parametrize(
+    ("code", "files"),
+    [
+        (1, {}),
+        (0, {}),
+        (130, {"out.csv": "predicted\n"}),
+        (0, {"out.csv": "predicted\n"}),
+        (130, {"out.csv": "predicted\na\n", ".out.csv.partial": ""}),
+    ],
+)
+def test_what_an_interrupt_may_not_leave_is_seen(code, files, tmp_path):
+    place, whole = tmp_path / "place", tmp_path / "whole.csv"
+    place.mkdir()
+    whole.write_text("predicted\na\n")
+    for name, text in files.items():
+        (place / name).write_text(text)
+    with pytest.raises(AssertionError):
+        check_interrupted(code, "", place, whole)
 
 
 @pytest.mark.parametrize(
