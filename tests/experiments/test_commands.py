@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments import commands
 from experiments.benchmark import letters_trials, measure, shifted_data, text_trials, trials
 from experiments.benchmark.measure import Benchmark, Outcome
 from experiments.benchmark.methods import METHODS
 from experiments.benchmark.shifted_data import CLEAN, QUICK_CASES, shifted_mnist
 from experiments.benchmark.trials import Trial, load_samples
-from experiments.commands import app
+from experiments.commands import app, benchmark
 from experiments.data import mnist as mnist_module
 from experiments.runs.csv_records import read_records
 from helpers.made_digits import dim_digits
@@ -265,12 +264,12 @@ def test_a_line_says_why_letters_and_texts_are_left_out(tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     for part in text_trials.PARTS:
         (tmp_path / part).write_text("text,category\nhello,a\n")
-    assert commands._letters(quick=False) == commands._texts(tmp_path, quick=False) == []
+    assert benchmark._letters(quick=False) == benchmark._texts(tmp_path, quick=False) == []
     assert capsys.readouterr().out.splitlines() == [
         "UCI's letters are left out. There is no apt-get.",
         "Texts are left out. It is in a package.",
     ]
-    assert commands._letters(quick=True) == commands._texts(None, quick=False) == []
+    assert benchmark._letters(quick=True) == benchmark._texts(None, quick=False) == []
     assert capsys.readouterr().out == ""
     with pytest.raises(FileNotFoundError):
-        commands._texts(tmp_path / "nowhere", quick=False)
+        benchmark._texts(tmp_path / "nowhere", quick=False)
