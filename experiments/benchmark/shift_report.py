@@ -126,7 +126,8 @@ def write(outcomes: Sequence[Outcome], clean: dict[str, float], out: Path) -> st
     report = [
         INTRODUCTION.format(made_by=provenance.sentence(out)),
         "## In short\n",
-        "Test error, in the mean over all shifts, strengths and networks:\n",
+        "Test error, in the mean over all shifts, strengths and networks. Bold: the lowest of those that see the logits "
+        "only.\n",
         summary,
         on_the_peer(results),
         methods,
@@ -143,15 +144,18 @@ def write(outcomes: Sequence[Outcome], clean: dict[str, float], out: Path) -> st
 
 
 def summary_table(results: Shifts) -> str:
-    """The errors that are left, a line for each data set and number of labelled samples."""
+    """The errors that are left, a line for each data set and number of labelled samples; bold: the lowest on logits."""
     shown = [name for name in ("softmax", *results.styles) if name in results.methods]
     lines = []
     for family in results.families:
         for count in results.counts:
-            cells = {name: _error(results.error(name, family, count)) for name in shown}
-            if "auto" in cells:
-                cells["auto"] = f"**{cells['auto']}**"
-            lines.append([TITLES[family], f"{count:,}", *cells.values()])
+            errors = {name: results.error(name, family, count) for name in shown}
+            best = _error(np.nanmin([error for name, error in errors.items() if name != "auto_features"]))
+            cells = {name: _error(error) for name, error in errors.items()}
+            marked = [
+                f"**{cell}**" if cell == best and name != "auto_features" else cell for name, cell in cells.items()
+            ]
+            lines.append([TITLES[family], f"{count:,}", *marked])
     return table(["data", "labelled samples", *(column(results, name) for name in shown)], lines, texts=1)
 
 

@@ -14,8 +14,9 @@ STRONG = ("densenet40", "lenet5", "resnet20", "resnet56", "vgg16", "wideresnet16
 
 @pytest.fixture(scope="module")
 def results():
-    """Of the comparison; the shifts, measured with an older AutoHead, are not among its cases yet."""
-    return Results(read_records(Outcome, ROOT / "results" / "money" / "outcomes.csv"))
+    """Of the comparison, which counts the shifts."""
+    paths = (ROOT / "results" / name / "outcomes.csv" for name in ("money", "shift"))
+    return Results([outcome for path in paths for outcome in read_records(Outcome, path)])
 
 
 def test_autohead_is_never_significantly_worse_than_softmax_on_strong_networks(results):
@@ -36,8 +37,8 @@ def test_autohead_is_ahead_of_the_best_single_peer(results):
         return sum(gains) / len(gains)
 
     assert mean("auto") > mean(results.best_peer()) + 0.02
-    # With the shifts it was 80 % and more; half of these cases have strong networks, where softmax is mostly kept.
-    assert near_the_best(results) >= 0.65 * len(results.cases)
+    # In most of the others there are 100 labelled samples, or a strong network: softmax is kept, or trusted in part.
+    assert near_the_best(results) >= 0.7 * len(results.cases)
 
 
 def test_autohead_with_features_is_ahead_of_the_best_peer_of_each_case(results):

@@ -106,6 +106,9 @@ def test_the_summary_has_the_error_that_is_left(hastier, tmp_path):
                 if (o.family, o.rows, o.method) == (family, rows, method)
             ]
             assert cell.strip("*") == f"{100 * fmean(left):.1f} %"
+        assert cells[6].count("*") == 0
+        lowest = min(cells[2:6], key=lambda cell: float(cell.strip("*% ")))
+        assert [cell for cell in cells[2:6] if "*" in cell] == [lowest]
 
 
 def test_the_best_of_a_line_is_bold_unless_it_sees_more_than_the_logits(hasty, tmp_path):
