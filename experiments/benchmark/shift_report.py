@@ -126,8 +126,8 @@ def write(outcomes: Sequence[Outcome], clean: dict[str, float], out: Path) -> st
     report = [
         INTRODUCTION.format(made_by=provenance.sentence(out)),
         "## In short\n",
-        "Test error, in the mean over all shifts, strengths and networks. Bold: the lowest of those that see the logits "
-        "only.\n",
+        "Test error, in the mean over all shifts, strengths and networks. Bold: the lowest of those that see the "
+        "logits only.\n",
         summary,
         on_the_peer(results),
         methods,
