@@ -52,9 +52,10 @@ def run(count: int | None = None, minutes: float | None = None) -> str:
             rows.append({"what": what, "times": 1, "unfinished": 0, "whole before": 0, "failures": int(bool(error))})
             failures += [f"{what}: {error}"] if error else []
             print(rows[-1], error, flush=True)
+    rules = " ".join((__doc__ or "").partition("\n\n")[2].split())
     about = (
         f"`python -m hardening kills --count {total}`: {len(failures)} failures in {time.monotonic() - started:,.0f} s."
-        f" {' '.join((__doc__ or '').partition('After a kill')[1:]).strip()}\n\n"
+        f" {rules}\n\n"
         '"Unfinished" counts the kills after which an unfinished file was left, which the next run removed; "whole '
         'before" those that came after the result was whole. The other circumstances are described in '
         "hardening/circumstances.py."
