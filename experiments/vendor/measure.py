@@ -24,7 +24,7 @@ from experiments.vendor.models import MODELS, Scores, load
 from experiments.vendor.packages import FOLDER
 
 LABELS = (300, 1_000, 4_000)
-DRAWS = {"py3langid": 3, "lingua": 1, "magika": 2}  # of each setting; more are welcome, and take hours
+DRAWS = {"py3langid": 10, "lingua": 4, "magika": 4}  # of each setting
 MOST_TEST_SAMPLES = 8_000
 
 
