@@ -14,6 +14,7 @@ PARTS = {  # each is a module with run(count, minutes)
     "arrays": "hardening.arrays",
     "kills": "hardening.kills",
     "soak": "hardening.soak",
+    "mutants": "hardening.mutants",
 }
 
 

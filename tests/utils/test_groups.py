@@ -137,3 +137,36 @@ def test_rounded_probabilities_are_no_copies():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert joined_groups(None, rounded, rounded.argmax(axis=1)) is None
+
+
+@pytest.mark.parametrize("n_copies", [2, 3, 6])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_inputs_that_several_people_labelled_belong_together_though_their_labels_differ(n_copies, n_classes):
+    rng = np.random.default_rng(0)
+    logits, codes = make_samples(n_samples=150, n_classes=n_classes, home=1.0)
+    which = np.repeat(np.arange(150), n_copies)
+    labels = np.where(rng.random(len(which)) < 0.85, codes[which], rng.integers(n_classes, size=len(which)))
+    with pytest.warns(UserWarning, match="are identical"):
+        assert same_partition(joined_groups(None, logits[which], labels), which)
+
+
+def test_texts_that_come_again_and_again_belong_together_though_their_labels_differ():
+    rng = np.random.default_rng(1)
+    logits, codes = make_samples(n_samples=300, home=1.0)
+    which = np.concatenate([np.arange(300), np.repeat(np.arange(30), rng.integers(1, 60, size=30))])
+    labels = np.where(rng.random(len(which)) < 0.8, codes[which], rng.integers(5, size=len(which)))
+    with pytest.warns(UserWarning, match="are identical"):
+        assert same_partition(joined_groups(None, logits[which], labels), which)
+
+
+@pytest.mark.parametrize(("votes", "n_samples"), [(100, 300), (300, 900), (1_000, 2_000)])
+@pytest.mark.parametrize("least", [1e-12, 1e-3])
+def test_votes_for_one_of_two_classes_are_no_copies(votes, n_samples, least):
+    rng = np.random.default_rng(0)
+    chances = rng.beta(2, 2, size=n_samples)
+    shares = np.clip(rng.binomial(votes, chances) / votes, least, 1 - least)
+    logits = np.log(np.column_stack([1 - shares, shares]))
+    assert len(np.unique(logits, axis=0)) < n_samples
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joined_groups(None, logits, (rng.random(n_samples) < chances).astype(int)) is None

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from aftermax._utils.folds import row_hashes
 from aftermax._utils.foreign_arrays import as_plain
 from aftermax._utils.large import predicted_columns
+from aftermax._utils.softmax import softmax
 from aftermax._utils.warned import warn
 
 WARN_SHARE = 0.1  # of samples that are identical to another one
@@ -17,6 +18,8 @@ COPIES_AGREE = 0.8  # share of the sets of identical samples with an error in wh
 ENOUGH_SETS = 3  # with an error, to tell copies from scores that repeat by nature
 MOST_COPIES, MOST_COPIES_SHARE = 5, 0.02  # of one sample, in number or as a share of all, where that cannot be told
 HARDLY_ANY, NEARLY_ALL, COLUMNS_LOOKED_AT = 0.1, 0.9, 32  # to tell samples that were drawn again
+FEW_SAMPLES = 10  # for each different one in the mean: scores that repeat by nature soon have more
+LEAST_STEP, OFF_BY = 1e-4, 0.05  # of rounded probabilities and shares of votes, and by what part of a step they are off
 
 
 def as_groups(groups: ArrayLike | None, n_samples: int) -> NDArray[np.int64] | None:
@@ -113,10 +116,40 @@ def _copies(
     found, inverse = np.unique(hashes, return_inverse=True)
     if len(found) == len(hashes):
         return None
-    in_doubt = in_doubt or _drawn_again(inverse, logits, codes)
-    if not _are_copies(inverse, predicted_columns(logits) == codes, codes, in_doubt=in_doubt):
-        return None
+    if not _are_of_one_input(inverse, logits):
+        in_doubt = in_doubt or _drawn_again(inverse, logits, codes)
+        if not _are_copies(inverse, predicted_columns(logits) == codes, codes, in_doubt=in_doubt):
+            return None
     return np.asarray(inverse, dtype=np.int64)
+
+
+def _are_of_one_input(sets: NDArray[np.int64], logits: NDArray[Any]) -> bool:
+    """Whether identical samples must be the same input, whatever their labels: an image that several people labelled.
+
+    Then scores are numbers of many digits, which repeat only where whole samples do, and most samples are different.
+    Scores that repeat by nature are on a grid, as votes or rounded probabilities, or few, as the leaves of a tree.
+    """
+    _, first = np.unique(sets, return_index=True)
+    if len(sets) > FEW_SAMPLES * len(first) or not _repeat_as_wholes(first, logits):
+        return False
+    return logits.shape[1] > 2 or not _is_grid(softmax(logits[first])[:, 1])
+
+
+def _repeat_as_wholes(first: NDArray[np.intp], logits: NDArray[Any]) -> bool:
+    """Whether values repeat only where whole samples do; ``first`` is where each different sample comes first."""
+    distinct = logits[:, :COLUMNS_LOOKED_AT][first]
+    return max(len(np.unique(column)) for column in distinct.T) >= NEARLY_ALL * len(first)
+
+
+def _is_grid(probabilities: NDArray[np.float64]) -> bool:
+    """Whether probabilities are multiples of a step: rounded to a few digits, or so many votes of all."""
+    values = np.unique(np.round(probabilities, 9))[1:-1]  # the ends may be clipped
+    steps = np.diff(values)
+    steps = steps[steps >= 0.99 * LEAST_STEP]
+    if not len(steps):
+        return len(values) < 2
+    multiples = values / steps.min()
+    return bool(np.mean(np.abs(multiples - np.rint(multiples)) <= OFF_BY) >= NEARLY_ALL)
 
 
 def _are_copies(
@@ -151,9 +184,7 @@ def _drawn_again(sets: NDArray[np.int64], logits: NDArray[Any], codes: NDArray[n
         return False
     if ((shares > HARDLY_ANY) & (shares < NEARLY_ALL)).any():
         return False
-    _, first = np.unique(sets, return_index=True)
-    distinct = logits[first][:, :COLUMNS_LOOKED_AT]
-    return max(len(np.unique(column)) for column in distinct.T) >= NEARLY_ALL * len(first)
+    return _repeat_as_wholes(np.unique(sets, return_index=True)[1], logits)
 
 
 def _share_in_sets(sets: NDArray[np.int64]) -> float:

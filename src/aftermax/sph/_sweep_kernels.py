@@ -126,7 +126,7 @@ def list_unvetoed(rules, v, flags, s, classes):
 def add_net_wins(predictions, code, right, weight, net_wins):
     """Add a win (+) or a loss (-) for every set of weights with a prediction."""
     for a in range(net_wins.shape[0]):
-        net_wins[a] += weight * ((predictions[a] == code) - right) if predictions[a] >= 0 else 0
+        net_wins[a] += weight * (int(predictions[a] == code) - int(right)) if predictions[a] >= 0 else 0
 
 
 @compiled
