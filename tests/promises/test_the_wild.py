@@ -9,6 +9,7 @@ import aftermax
 from aftermax import AutoHead
 from aftermax._utils.comparison import Comparison
 from aftermax._utils.paired_tests import sign_flip_p_value
+from aftermax._utils.softmax import softmax
 from aftermax.auto.guard import Judged, decide
 from aftermax.data import load_vmnist
 from experiments.trust.worlds import World, draw
@@ -95,6 +96,21 @@ def test_every_sample_twice_is_not_twice_the_evidence(seed):
 
 
 @QUIET
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_that_come_several_times_with_other_labels_prove_nothing(seed):
+    """As in a log: one in seven comes again, and one label in ten is wrong. Softmax is Bayes-optimal."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(300, 4))
+    truth = np.array([rng.choice(4, p=chances) for chances in softmax(logits)])
+    which = np.repeat(np.arange(300), np.where(np.arange(300) < 45, rng.integers(2, 7, size=300), 1))
+    wrong = (truth[which] + rng.integers(1, 4, size=len(which))) % 4
+    labels = np.where(rng.random(len(which)) < 0.9, truth[which], wrong)
+    with pytest.warns(UserWarning, match="are identical to another one"):
+        result = aftermax.audit(logits[which], labels)
+    assert not result.head.proven_
+    assert not result.verdict.startswith("Yes")
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_samples_of_the_same_patients_do_not_prove_what_new_patients_disprove(seed):
     world = World("patients", 3, 20)
