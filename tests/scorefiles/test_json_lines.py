@@ -126,7 +126,7 @@ def test_thousands_of_scores_on_a_line_take_little_longer_than_json_itself(tmp_p
         alone, begun = process_time() - begun, process_time()
         read_scores(path)
         ratios.append((process_time() - begun) / alone)
-    assert min(ratios) < 3.5
+    assert min(ratios) < 5.0  # about 2; while coverage is measured, 3.6
 
 
 def test_the_memory_is_a_small_multiple_of_the_scores(tmp_path, monkeypatch):

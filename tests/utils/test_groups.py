@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 from sklearn.tree import DecisionTreeClassifier
 
 from aftermax._utils.groups import as_groups, joined_groups
@@ -170,3 +171,25 @@ def test_votes_for_one_of_two_classes_are_no_copies(votes, n_samples, least):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert joined_groups(None, logits, (rng.random(n_samples) < chances).astype(int)) is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_probabilities_that_single_precision_takes_for_1_are_no_copies(n_classes):
+    logits, codes = make_samples(n_samples=300, n_classes=n_classes, home=3.0)
+    probabilities = softmax(12 * logits).astype(np.float32)
+    given = np.log(np.maximum(probabilities, 1e-6), dtype=np.float64)
+    assert len(np.unique(given, axis=0)) < 0.8 * len(given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joined_groups(None, given, codes) is None
+
+
+def test_inputs_that_several_people_labelled_are_found_among_those_that_are_certain():
+    rng = np.random.default_rng(0)
+    logits, codes = make_samples(n_samples=150, home=2.0)
+    which = np.repeat(np.arange(150), 3)
+    given = log_softmax(10 * logits[which], axis=1)
+    labels = np.where(rng.random(len(which)) < 0.85, codes[which], rng.integers(5, size=len(which)))
+    assert np.mean(given.max(axis=1) > -1e-5) > 0.3
+    with pytest.warns(UserWarning, match="are identical"):
+        assert same_partition(joined_groups(None, given, labels), which)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aftermax._utils.folds import row_hashes
 from aftermax._utils.foreign_arrays import as_plain
-from aftermax._utils.large import predicted_columns
+from aftermax._utils.large import predicted_columns, two_largest
 from aftermax._utils.softmax import softmax
 from aftermax._utils.warned import warn
 
@@ -20,6 +20,7 @@ MOST_COPIES, MOST_COPIES_SHARE = 5, 0.02  # of one sample, in number or as a sha
 HARDLY_ANY, NEARLY_ALL, COLUMNS_LOOKED_AT = 0.1, 0.9, 32  # to tell samples that were drawn again
 FEW_SAMPLES = 10  # for each different one in the mean: scores that repeat by nature soon have more
 LEAST_STEP, OFF_BY = 1e-4, 0.05  # of rounded probabilities and shares of votes, and by what part of a step they are off
+CERTAIN, FAR = 1e-5, 11.0  # 1 less a probability that single precision hardly tells from 1, and its lead in logarithms
 
 
 def as_groups(groups: ArrayLike | None, n_samples: int) -> NDArray[np.int64] | None:
@@ -127,12 +128,21 @@ def _are_of_one_input(sets: NDArray[np.int64], logits: NDArray[Any]) -> bool:
     """Whether identical samples must be the same input, whatever their labels: an image that several people labelled.
 
     Then scores are numbers of many digits, which repeat only where whole samples do, and most samples are different.
-    Scores that repeat by nature are on a grid, as votes or rounded probabilities, or few, as the leaves of a tree.
+    Scores that repeat by nature are on a grid, as votes or rounded probabilities, or few, as the leaves of a tree, or
+    probabilities so close to 1 that single precision does not tell them apart.
     """
     _, first = np.unique(sets, return_index=True)
     if len(sets) > FEW_SAMPLES * len(first) or not _repeat_as_wholes(first, logits):
         return False
+    if _share_in_sets(sets[~_are_certain(logits)]) < _share_in_sets(sets) / 2:
+        return False
     return logits.shape[1] > 2 or not _is_grid(softmax(logits[first])[:, 1])
+
+
+def _are_certain(logits: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which samples have logarithms of probabilities, one of them of (almost) 1."""
+    largest, second = two_largest(logits)
+    return np.asarray((np.abs(largest) <= CERTAIN) & (largest - second >= FAR))
 
 
 def _repeat_as_wholes(first: NDArray[np.intp], logits: NDArray[Any]) -> bool:
@@ -189,7 +199,7 @@ def _drawn_again(sets: NDArray[np.int64], logits: NDArray[Any], codes: NDArray[n
 
 def _share_in_sets(sets: NDArray[np.int64]) -> float:
     """The share of samples that are identical to another one."""
-    return float(np.mean(np.bincount(sets)[sets] > 1))
+    return float(np.mean(np.bincount(sets)[sets] > 1)) if len(sets) else 0.0
 
 
 def _components(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,15 +19,17 @@ TIMEOUT = "20s"  # to find the scheduler
 def connect(address: str | None) -> Iterator[Any]:
     """A client of the scheduler at an address; without one, of a cluster on this machine that ends with the block.
 
-    The local cluster has a process for each core, and restarts one that dies.
+    The local cluster has a process for each core, and restarts one that dies. What its workers log is for debugging:
+    one that misses a heartbeat as the cluster ends is no error of the command.
     """
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise ImportError("Predictions on Dask need dask: pip install 'aftermax[dask]'") from error
     if address is None:
+        level = logging.ERROR if _is_debugged() else logging.CRITICAL
         with (
-            LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR) as cluster,
+            LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=level) as cluster,
             Client(cluster) as client,
         ):
             yield client
@@ -55,8 +57,7 @@ def over_workers(
 
     # A task, and not scattered: what is scattered to a worker is lost with it.
     once = client.submit(_itself, shared, pure=False)
-    debug = bool(os.environ.get("AFTERMAX_DEBUG"))
-    futures = {client.submit(_outcome, function, once, item, debug, pure=False): item for item in items}
+    futures = {client.submit(_outcome, function, once, item, _is_debugged(), pure=False): item for item in items}
     try:
         for future in as_completed(futures):
             error = future.exception()
@@ -77,6 +78,10 @@ def _outcome(
         if debug:
             raise
         return error
+
+
+def _is_debugged() -> bool:
+    return bool(os.environ.get("AFTERMAX_DEBUG"))
 
 
 def _itself(value: Shared) -> Shared:
