@@ -28,7 +28,7 @@ VERSION = 3
 
 MAX_BYTES = 2**30
 MAX_BYTES_OF_JSON = 2**24
-MAX_VALUES_OF_JSON = 2**19  # lists, objects, quotes
+MAX_SIGNS_OF_JSON = {"[": 2**17, "{": 2**16, '"': 2**19}  # each begins what takes many times its size in memory
 MAX_MEMBERS = 64
 MAX_LETTERS = 64  # of a name in a message
 MAX_BYTES_OF_DIRECTORY = 2**16
@@ -168,7 +168,7 @@ def _description(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> dict[str,
     if member.file_size > MAX_BYTES_OF_JSON:
         raise ValueError(f"{DESCRIPTION} is larger than {MAX_BYTES_OF_JSON:,} bytes")
     text = archive.read(member).decode("utf-8")
-    if any(text.count(sign) > MAX_VALUES_OF_JSON for sign in '[{"'):  # each takes many times its size in memory
+    if any(text.count(sign) > most for sign, most in MAX_SIGNS_OF_JSON.items()):
         raise ValueError(f"{DESCRIPTION} has too many values")
     described = json.loads(text, object_pairs_hook=_from_json, parse_constant=_refuse)
     if not isinstance(described, dict) or described.pop("format", None) != FORMAT:
