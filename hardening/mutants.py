@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from hashlib import sha256
 from importlib import import_module
 from importlib.abc import MetaPathFinder
@@ -76,7 +76,7 @@ CORE = {
     "_utils/comparison.py": ("utils/test_comparison.py", "utils/test_paired_tests.py"),
 }
 COMPILED = {"sph/_kernels.py", "sph/_sweep_kernels.py", "sph/_sweep_scores.py"}  # modules of loops
-# Seconds of the tests of a module: the fastest come first, those that then do not fit in are left out.
+# Seconds of computing of the tests of a module: the fastest come first, those that then do not fit in are left out.
 BUDGET, BUDGET_OF_LOOPS = 15.0, 60.0
 TIMES, SPARE = 10, 30.0  # a mutant that takes so many times as long, and some seconds more, does not end
 
@@ -248,7 +248,7 @@ def _tests_of(job: Job, durations: Path, output: Path) -> int:
 
 
 class _Order:
-    """A plugin of pytest that runs these tests in this order, and knows how long each took."""
+    """A plugin of pytest that runs these tests in this order, and knows how much computing time each took."""
 
     def __init__(self, tests: Sequence[str]) -> None:
         self.places = {test: place for place, test in enumerate(tests)}
@@ -261,9 +261,12 @@ class _Order:
                 (item for item in items if item.nodeid in self.places), key=lambda item: self.places[item.nodeid]
             )
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.passed:
-            self.durations[report.nodeid] = self.durations.get(report.nodeid, 0.0) + report.duration
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, Any]:
+        started = time.process_time()
+        outcome = yield
+        self.durations[item.nodeid] = time.process_time() - started
+        return outcome
 
 
 class _Finder(MetaPathFinder):
