@@ -130,11 +130,12 @@ def tried(tasks: Sequence[Task]) -> dict[Task, str]:
                 log.flush()
                 yield key, outcome
 
-        unchanged = {_key(Job(module, sources[module])): Job(module, sources[module]) for module in modules}
+        as_is = {module: Job(module, sources[module]) for module in modules}
+        unchanged = {_key(job): job for job in as_is.values()}  # some modules share their tests
         for key, durations in found(unchanged):
             print(f"the tests of {unchanged[key].module} take {sum(durations.values()):.1f} s", flush=True)
         budgets = {module: BUDGET_OF_LOOPS if module in COMPILED else BUDGET for module in modules}
-        tests = {job.module: _fastest(known[key], budgets[job.module]) for key, job in unchanged.items()}
+        tests = {module: _fastest(known[_key(job)], budgets[module]) for module, job in as_is.items()}
         jobs = {task: Job(task.module, task.mutation.source, *tests[task.module]) for task in tasks}
         keys = {_key(job): task for task, job in jobs.items()}
         missing = sum(key not in known for key in keys)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logit
 from sklearn.tree import DecisionTreeClassifier
 
 from aftermax._utils.groups import as_groups, joined_groups
@@ -140,7 +140,7 @@ def test_rounded_probabilities_are_no_copies():
         assert joined_groups(None, rounded, rounded.argmax(axis=1)) is None
 
 
-@pytest.mark.parametrize("n_copies", [2, 3, 6])
+@pytest.mark.parametrize("n_copies", [2, 3, 6, 12, 40])
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_inputs_that_several_people_labelled_belong_together_though_their_labels_differ(n_copies, n_classes):
     rng = np.random.default_rng(0)
@@ -149,6 +149,61 @@ def test_inputs_that_several_people_labelled_belong_together_though_their_labels
     labels = np.where(rng.random(len(which)) < 0.85, codes[which], rng.integers(n_classes, size=len(which)))
     with pytest.warns(UserWarning, match="are identical"):
         assert same_partition(joined_groups(None, logits[which], labels), which)
+
+
+ROUNDED = {
+    "three digits of probabilities": lambda logits: np.log(np.maximum(np.round(softmax(logits), 3), 1e-4)),
+    "one digit of logits": lambda logits: np.round(logits, 1),
+    "half precision": lambda logits: logits.astype(np.float16).astype(np.float64),
+}
+
+
+@pytest.mark.parametrize("rounded", ROUNDED.values(), ids=ROUNDED)
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_inputs_that_several_people_labelled_belong_together_though_their_scores_are_rounded(rounded, n_classes):
+    """Their labels are more alike than their scores explain."""
+    rng = np.random.default_rng(0)
+    logits, codes = make_samples(n_samples=200, n_classes=n_classes, home=1.0)
+    which = np.repeat(np.arange(200), 4)
+    labels = np.where(rng.random(len(which)) < 0.9, codes[which], rng.integers(n_classes, size=len(which)))
+    scores = rounded(logits)[which]
+    with pytest.warns(UserWarning, match="are identical"):
+        found = joined_groups(None, scores, labels)
+    assert same_partition(found, np.unique(scores, axis=0, return_inverse=True)[1])
+
+
+BINARY = {
+    "two digits": lambda odds: np.round(odds, 2),
+    "half precision": lambda odds: odds.astype(np.float16).astype(np.float64),
+    "brain floats": lambda odds: (
+        (odds.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64)
+    ),
+    "probabilities in half precision": lambda odds: logit((1 / (1 + np.exp(-odds))).astype(np.float16).astype(float)),
+}
+
+
+@pytest.mark.parametrize("rounded", BINARY.values(), ids=BINARY)
+@pytest.mark.parametrize("n_samples", [500, 2_000])
+def test_rounded_scores_of_a_binary_model_are_no_copies(rounded, n_samples):
+    rng = np.random.default_rng(0)
+    odds = rng.normal(size=n_samples)
+    labels = (rng.random(n_samples) < 1 / (1 + np.exp(-odds))).astype(int)
+    scores = rounded(odds)
+    assert len(np.unique(scores)) < n_samples
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joined_groups(None, np.column_stack([-scores / 2, scores / 2]), labels) is None
+
+
+def test_people_of_whom_the_model_knows_a_few_small_numbers_are_no_copies():
+    """As a clinic's risk score: many have the same, and some have it, some do not."""
+    rng = np.random.default_rng(0)
+    odds = rng.integers(3, size=(1_500, 4)) @ np.sqrt([0.2, 0.3, 0.7, 1.1]) - 2.5
+    labels = (rng.random(1_500) < 1 / (1 + np.exp(-odds))).astype(int)
+    assert len(np.unique(odds)) == 81
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joined_groups(None, np.column_stack([np.zeros(1_500), odds]), labels) is None
 
 
 def test_texts_that_come_again_and_again_belong_together_though_their_labels_differ():

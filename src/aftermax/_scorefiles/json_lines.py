@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Callable, Iterator
-from typing import IO, Any, NamedTuple, NoReturn
+from dataclasses import dataclass, field
+from typing import IO, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from aftermax._scorefiles.messages import check_finite, damaged_file, join_names
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile, rows_per_batch
 from aftermax._utils.large import LARGEST_VALUE
 from aftermax._utils.softmax import MIN_PROBABILITY
+from aftermax._utils.text import shortened
 from aftermax.answers.kinds import LOGITS, PROBABILITIES
 from aftermax.answers.names import Columns
 from aftermax.answers.reader import AnswerReader
@@ -25,14 +28,15 @@ MAX_WEIGHT = LARGEST_VALUE
 MAX_SHOWN = 80  # characters of a line in a message
 
 
-class _Sample(NamedTuple):
-    """What is read of one line, apart from its scores."""
+@dataclass
+class _Samples:
+    """What is read of some lines, apart from the scores: column by column, as a line takes ten times as much."""
 
-    label: Any
-    group: Any
-    weight: Any
-    features: Any
-    kept: list[Any]
+    labels: list[Any] = field(default_factory=list)
+    groups: list[Any] = field(default_factory=list)
+    weights: array[float] = field(default_factory=lambda: array("d"))
+    features: list[Any] = field(default_factory=list)
+    kept: dict[str, list[Any]] = field(default_factory=dict)
 
 
 def open_json_lines(
@@ -138,6 +142,7 @@ class _Reader:
         kind = kind or (LOGITS if self.complete else None)
         self.answers = AnswerReader(list(classes) or None, options.answers, kind, options.ignore)
         self._n_read = 0
+        self._spellings: dict[Any, Any] = {}  # of labels and groups, each kept once
 
     def place(self, row: int) -> str:
         """Where a row is: empty lines are at the end of the file only."""
@@ -145,17 +150,17 @@ class _Reader:
 
     def batches(self, lines: Iterator[tuple[int, dict[str, Any]]], *, at_once: bool = False) -> Iterator[Rows]:
         """The rows, some at a time or all at once."""
-        samples: list[_Sample] = []
+        samples = self._no_samples()
         most: float = np.inf if at_once else rows_per_batch(len(self.options.columns[-1]))
         for number, found in lines:
             place = f"{self.name}, line {number}"
             self.answers.add(self._scores(found, place), place)
-            samples.append(self._sample(found, place))
+            self._add(samples, found, place)
             self._n_read += 1
-            if len(samples) >= most:
+            if len(samples.labels) >= most:
                 yield self._rows(samples)
-                samples = []
-        if samples:
+                samples = self._no_samples()
+        if samples.labels:
             yield self._rows(samples)
         self.answers.end(self.name, stacklevel=4)
 
@@ -177,26 +182,39 @@ class _Reader:
             return {name: score or MIN_PROBABILITY for name, score in scores.items()}
         return scores
 
-    def _sample(self, found: dict[str, Any], place: str) -> _Sample:
+    def _no_samples(self) -> _Samples:
+        return _Samples(kept={key: [] for key in self.options.keep})
+
+    def _add(self, samples: _Samples, found: dict[str, Any], place: str) -> None:
+        """Add one line's."""
         options = self.options
         keys = (options.label_column,) if options.label_column else LABEL_KEYS
         label = next((value for key in keys if (value := find(found, key)) is not None), None)
         if label is not None and (isinstance(label, bool | float) or not isinstance(label, str | int)):
             raise ValueError(f"{place}: the label {label!r} is neither text nor an integer: correct it.")
-        group = None if options.groups is None else find(found, options.groups)
-        weight: Any = None if options.weights is None else find(found, options.weights)
-        if options.weights is not None and not (_are_numbers([weight]) and weight <= MAX_WEIGHT):
-            raise ValueError(f"{place} has no number as {options.weights!r} for --weights, but {weight!r}: correct it.")
-        features = find(found, FEATURES_KEY) if options.with_features else None
-        kept = [find(found, key) for key in options.keep]
-        if self._n_read == 0 and None in kept:
-            missing = options.keep[kept.index(None)]
-            raise ValueError(f"{place} has no key {missing!r} for --keep: it has {join_names(list(found))}.")
-        return _Sample(label, group, weight, features, kept)
+        samples.labels.append(self._spellings.setdefault(label, label))
+        if options.groups is not None:
+            group = find(found, options.groups)
+            group = None if group in (None, "") else str(group)
+            samples.groups.append(self._spellings.setdefault(group, group))
+        if options.weights is not None:
+            weight = find(found, options.weights)
+            if not (_are_numbers([weight]) and abs(weight) <= MAX_WEIGHT):
+                shown = shortened(repr(weight), MAX_SHOWN)
+                raise ValueError(
+                    f"{place} has no number as {options.weights!r} for --weights, but {shown}: correct it."
+                )
+            samples.weights.append(weight)
+        if options.with_features:
+            samples.features.append(find(found, FEATURES_KEY))
+        for key, values in samples.kept.items():
+            values.append(find(found, key))
+            if self._n_read == 0 and values[0] is None:
+                raise ValueError(f"{place} has no key {key!r} for --keep: it has {join_names(list(found))}.")
 
-    def _rows(self, samples: list[_Sample]) -> Rows:
+    def _rows(self, samples: _Samples) -> Rows:
         """The samples since the last call. The answers hold their scores."""
-        first = self._n_read - len(samples)
+        first = self._n_read - len(samples.labels)
         try:
             scores = self.answers.finish(lambda row: self.place(first + row))
         except ValueError as error:
@@ -210,21 +228,21 @@ class _Reader:
                 f"{self.place(first + int(row))} has no score of {self.names[column]!r}, but the head was "
                 "fitted on a table with all scores: fit it on answers like these, or pass all scores."
             )
-        labels = self._labels(samples, self.names)
+        labels = self._labels(samples.labels, self.names)
         options = self.options
         return Rows(
             scores.values,
             labels if any(label is not None for label in labels) else None,
-            self._features(samples, first),
-            {key: [sample.kept[number] for sample in samples] for number, key in enumerate(options.keep)},
-            _texts([sample.group for sample in samples]) if options.groups else None,
-            np.array([sample.weight for sample in samples], dtype=np.float64) if options.weights else None,
+            self._features(samples.features, first),
+            samples.kept,
+            _texts(samples.groups) if options.groups else None,
+            np.array(samples.weights) if options.weights else None,
             scores.told,
         )
 
-    def _labels(self, samples: list[_Sample], names: list[str]) -> NDArray[Any]:
+    def _labels(self, found: list[Any], names: list[str]) -> NDArray[Any]:
         """The labels, spelt as the classes; None where one is missing."""
-        labels, columns = _texts([sample.label for sample in samples]), Columns(names)
+        labels, columns = _texts(found), Columns(names)
         for row, label in enumerate(labels):
             column = None if label is None else columns.find(label)
             if column is not None:
@@ -233,9 +251,8 @@ class _Reader:
             columns.warn_of_spelling(self.name, stacklevel=6)
         return labels
 
-    def _features(self, samples: list[_Sample], first: int) -> NDArray[np.float64] | None:
+    def _features(self, lists: list[Any], first: int) -> NDArray[np.float64] | None:
         """The features of all samples, or None if none has any."""
-        lists = [sample.features for sample in samples]
         if all(one is None for one in lists):
             return None
         width = next((len(one) for one in lists if isinstance(one, list)), 0)
