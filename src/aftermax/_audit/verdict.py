@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from aftermax.auto.candidates import Candidate
 
 MAX_CLASSES_NAMED = 3  # of those with fewer errors, and of those with more
+LEAST_SELECTED = 0.005  # of the gain, to be told
 MAX_SHARES_NAMED = 5  # classes, of the class proportions
 TRUSTED = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
 
@@ -100,10 +101,19 @@ def _numbers(audit: Audit) -> str:
         before, after = f"{before:,}", f"{after:,}"
     low, high = audit.gain_interval if audit.gain >= 0 else (-audit.gain_interval[1], -audit.gain_interval[0])
     counted = f"{audit.rows:,} samples" + ("" if audit.groups is None else f" in {audit.groups:,} groups")
+    counted += _selected(audit)
     return (
         f"({before} before, {after} after, out-of-fold on {counted}; 95 % interval: {_hundredths(low)} to "
         f"{_hundredths(high)} of 100; p {p_value(audit.p_value)})"
     )
+
+
+def _selected(audit: Audit) -> str:
+    """Where the counts promise more than the gain to expect, of which the head's selection is taken off: say so."""
+    if audit.gain < 0 or 1 - audit.error_after / audit.error_before - audit.gain < LEAST_SELECTED:
+        return ""
+    share = _hundredths(1 - audit.error_after / audit.error_before)
+    return f": {share} of 100, but less is to be expected of a head that was chosen on them"
 
 
 def _hundredths(share: float) -> str:
