@@ -389,6 +389,17 @@ def test_a_dataset_in_place_of_a_loader_is_refused(network, unseen):
     assert collect_logits(network, batches).logits.shape == (5, 10)  # an iterable dataset may yield batches
 
 
+def test_one_batch_in_place_of_a_loader_is_refused(network, unseen):
+    with pytest.raises(
+        TypeError, match=r"loader is \(inputs, labels\), which is a batch: pass .* \[\(inputs, labels\)\]"
+    ):
+        collect_logits(network, unseen)
+    for inputs in (unseen[0], unseen[0].numpy()):
+        with pytest.raises(TypeError, match=r"loader is an array, whose items are single samples: pass .* \[inputs\]"):
+            collect_logits(network, inputs)
+    assert collect_logits(network, (unseen[0][:5], unseen[0][5:10])).logits.shape == (10, 10)  # two batches of inputs
+
+
 def test_batches_of_different_widths_are_refused():
     batches = [torch.zeros(2, 4), torch.zeros(2, 5)]
     with pytest.raises(ValueError, match="Batch 1 has 5 columns of logits and batch 0 has 4: make the inputs of all"):

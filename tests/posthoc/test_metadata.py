@@ -87,6 +87,12 @@ def test_groups_that_a_head_cannot_take_are_refused(model):
         PostHocClassifier(model, SPHClassifier()).fit(X[VAL], Y[VAL], groups=GROUPS)
 
 
+def test_the_name_of_a_column_is_no_groups(model):
+    for estimator, cv in ((model, None), (clone(model), 3)):
+        with pytest.raises(ValueError, match=r"groups is 'patient': pass an array with a value for each sample\."):
+            PostHocClassifier(estimator, cv=cv).fit(X[VAL], Y[VAL], groups="patient")
+
+
 class Folds(GroupKFold):
     """Remembers the groups that it was called with."""
 

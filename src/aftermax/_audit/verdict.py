@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from aftermax.auto.candidates import Candidate
 
 MAX_CLASSES_NAMED = 3  # of those with fewer errors, and of those with more
-LEAST_SELECTED = 0.005  # of the gain, to be told
+LEAST_SELECTED = 0.1  # of the gain that is counted, to be told
 MAX_SHARES_NAMED = 5  # classes, of the class proportions
 TRUSTED = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
 
@@ -110,10 +110,10 @@ def _numbers(audit: Audit) -> str:
 
 def _selected(audit: Audit) -> str:
     """Where the counts promise more than the gain to expect, of which the head's selection is taken off: say so."""
-    if audit.gain < 0 or 1 - audit.error_after / audit.error_before - audit.gain < LEAST_SELECTED:
+    counted = 1 - audit.error_after / audit.error_before
+    if audit.gain < 0 or counted - audit.gain < LEAST_SELECTED * counted:
         return ""
-    share = _hundredths(1 - audit.error_after / audit.error_before)
-    return f": {share} of 100, but less is to be expected of a head that was chosen on them"
+    return f": {_hundredths(counted)} of 100, but less is to be expected of a head that was chosen on them"
 
 
 def _hundredths(share: float) -> str:

@@ -125,6 +125,25 @@ def _check_arguments(model: object, loader: object) -> None:
             f"loader is a {type(loader).__name__}, which yields single samples: pass "
             "torch.utils.data.DataLoader(dataset, batch_size=256)."
         )
+    if isinstance(loader, Tensor | np.ndarray):
+        raise TypeError(
+            "loader is an array, whose items are single samples: pass a list with it as the only batch, [inputs] or "
+            "[(inputs, labels)], or a DataLoader."
+        )
+    if _is_one_batch(loader):
+        raise TypeError(
+            "loader is (inputs, labels), which is a batch: pass a list with it as the only one, [(inputs, labels)], or "
+            "a DataLoader."
+        )
+
+
+def _is_one_batch(loader: Any) -> bool:
+    """Whether it is inputs and their labels, and not two batches of inputs."""
+    if not (isinstance(loader, list | tuple) and len(loader) == 2):
+        return False
+    inputs, labels = loader
+    are_arrays = isinstance(inputs, Tensor | np.ndarray) and isinstance(labels, Tensor | np.ndarray)
+    return are_arrays and inputs.ndim > 1 and labels.ndim == 1 and len(inputs) == len(labels)
 
 
 # ---- the model -------------------------------------------------------------------------------------------------------

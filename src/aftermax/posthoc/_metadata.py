@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from aftermax._utils.text import listed
+from aftermax._utils.text import listed, shortened
 
 _IT = {"sample_weight": "it", "groups": "them"}
 
@@ -61,6 +61,9 @@ def route_fit(
     """
     passed = {"sample_weight": sample_weight, "groups": groups}
     given = {name: values for name, values in passed.items() if values is not None}
+    for name, values in given.items():
+        if np.ndim(values) == 0:
+            raise ValueError(f"{name} is {shortened(repr(values), 40)}: pass an array with a value for each sample.")
     if routing_enabled():
         return route(owner, "fit", params | given)
     routed = route(owner, "fit", params)
