@@ -77,8 +77,8 @@ NO_CANDIDATE_GAINS = made_up_candidates(combination=(20, 20), linear=(3, 4))
         (
             (100, 58, 458),
             {"proven": True, "gain": 0.08},
-            r"Yes: 8 of 100 errors are gone \(458 before, 416 after, out-of-fold on 1,000 samples: 9 of 100, but less is "
-            r"to be expected of a head that was chosen on them; 95 % .*",
+            r"Yes: 8 of 100 errors are gone \(458 before, 416 after, out-of-fold on 1,000 samples: 9 of 100, but less "
+            r"is to be expected of a head that was chosen on them; 95 % .*",
         ),
         (
             (100, 58, 458),
