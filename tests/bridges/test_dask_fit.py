@@ -165,9 +165,91 @@ def test_errors_name_the_sample(validation):
     with pytest.raises(ValueError, match="NaN at row 321, column 2"):
         fit(SPHClassifier(), *arrays(logits, codes, chunks=100))
     labels = validation[1].astype(float)
-    labels[250] = np.nan
-    with pytest.raises(ValueError, match=r"from sample 200 on: .* at row 50"):
-        fit(SPHClassifier(), *arrays(validation[0], labels, chunks=100))
+    for value, says in ((np.nan, "NaN or None at row 250"), (0.5, "0.5 at row 250 is not a class")):
+        labels[250] = value
+        with pytest.raises(ValueError, match=f"of samples 200 to 299: .*{says}"):
+            fit(SPHClassifier(), *arrays(validation[0], labels, chunks=100))
+
+
+@pytest.mark.parametrize(("value", "says"), [(np.nan, "nan"), (-np.inf, "-inf"), (1e101, r"1e\+101")])
+@pytest.mark.parametrize("chunks", [70, 100])
+def test_errors_about_features_name_the_sample_however_samples_are_drawn(validation, chunks, value, says, monkeypatch):
+    monkeypatch.setattr(_dask_samples, "MAX_SAMPLES", 50)  # also of a sample that would not be drawn
+    logits, codes = validation
+    features = logits.copy()
+    features[321, 2] = value
+    for function in (lambda *given, **named: fit(AutoHead(), *given, **named), audit):
+        with pytest.raises(ValueError, match=f"features contain {says} at row 321, column 2: drop such samples"):
+            function(*arrays(logits, codes, chunks), features=da.from_array(features, chunks=(chunks, 2)))
+
+
+def masked(values, chunks):
+    """A dask array in which sample 321 is masked."""
+    mask = np.zeros(values.shape, dtype=bool)
+    mask[321] = True
+    return da.from_array(np.ma.masked_array(values, mask), chunks=chunks, asarray=False)
+
+
+def test_masked_values_are_refused_as_in_memory(validation):
+    logits, codes = validation
+    x, y = arrays(logits, codes, chunks=100)
+    hidden, classes = masked(logits, (150, 3)), masked(codes, 150)
+    head = SPHClassifier().fit(logits, codes)
+    for what, function in {
+        "logits": lambda: fit(SPHClassifier(), hidden, y),
+        "labels": lambda: fit(SPHClassifier(), x, classes),
+        "features": lambda: fit(AutoHead(), x, y, features=hidden),
+    }.items():
+        with pytest.raises(ValueError, match=f"of {what} of samples 3.* to 399: {what} is a masked array, in which"):
+            function()
+    for function in (
+        lambda: audit(hidden, y),
+        lambda: audit(x, classes),
+        lambda: audit(x, y, features=hidden),
+        lambda: drift(head, hidden),
+    ):
+        with pytest.raises(ValueError, match="is a masked array"):
+            function()
+
+
+def test_a_mask_that_masks_nothing_is_no_matter(validation):
+    logits, codes = validation
+    nothing = da.from_array(np.ma.masked_array(logits), chunks=(100, 5), asarray=False)
+    x, y = arrays(logits, codes, chunks=100)
+    assert states(fit(SPHClassifier(), nothing, y)) == states(fit(SPHClassifier(), x, y))
+
+
+@pytest.mark.parametrize("shape", [(400,), (400, 5, 1), (400, 0)])
+def test_features_that_are_no_rows_are_refused(validation, shape):
+    x, y = arrays(*validation, chunks=100)
+    for function in (
+        lambda: fit(AutoHead(), x, y, features=da.zeros(shape)),
+        lambda: audit(x, y, features=da.zeros(shape)),
+    ):
+        with pytest.raises(
+            ValueError, match=r"features have shape \(400,.*: pass an array of shape \(n_samples, n_features"
+        ):
+            function()
+
+
+@pytest.mark.parametrize("shape", [(), (400, 5), (400, 1, 1)])
+def test_labels_that_are_not_one_for_each_sample_are_refused(validation, shape):
+    x, _ = arrays(*validation, chunks=100)
+    with pytest.raises(
+        ValueError, match=r"y should be a 1d array, got an array of shape .* one class per sample"
+    ) as told:
+        fit(SPHClassifier(), x, da.zeros(shape))
+    assert str(shape) in str(told.value)
+    assert ("one-hot" in str(told.value)) == (shape == (400, 5))
+
+
+def test_labels_in_one_column_are_warned_of_once(validation):
+    x, y = arrays(*validation, chunks=100)
+    with pytest.warns(UserWarning, match=r"labels are one column, .* pass labels\[:, 0\]") as caught:
+        found = fit(SPHClassifier(), x, y[:, None])
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert states(found) == states(fit(SPHClassifier(), x, y))
 
 
 def test_what_cannot_be_fitted_is_refused(validation):

@@ -13,7 +13,7 @@ HOSTILE_NAMES = np.array(
         "</script><script>document.title = 'broken in'</script>",
         '"><img src=x onerror="document.title = 1">',
         "<!-- </script / & &amp; $verdict ${data}",
-        "mü \u2028 \u202e \ud800",
+        "mü \u2028 \u202e \ud800 \x1b[2J \x85 \u2066",
         "a very long name of a class, as they come in medicine: adenocarcinoma_of_the_oesophagogastric_junction" * 2,
     ]
 )

@@ -17,6 +17,7 @@ from aftermax import AutoHead, Decider, SPHClassifier, SPHClassifierCV, audit
 from aftermax._utils.text import fewer, fewer_between, fewer_count, percent, shortened, visible
 from aftermax.report import model_card, write_card
 from aftermax.report._card import MAX_LETTERS, MAX_LISTED_CLASSES
+from aftermax.report._markdown import escaped
 from helpers.audits import made_up_audit
 from helpers.report_pages import HOSTILE_NAMES
 from helpers.samples import make_samples
@@ -31,10 +32,12 @@ HOSTILE_MARKDOWN = np.array(
         "**bold** _italic_ new_york __x__ \\* \\| C# $x$",
         "# heading\n\n---\n- item\r\n| a | b |",
         "&lt;b&gt; &#124; <https://example.com>",
+        "http://auto.link, www.a.com. (Www.b.com)*ftp://c.d",
+        "a@b.c|x_y@z.org. mailto:a+b@c-d.e @user",
     ]
 )
 
-OWN_TAGS = {"h1", "h2", "p", "strong", "em", "table", "thead", "tbody", "tr", "th", "td", "ul", "li"}
+OWN_TAGS = {"h1", "h2", "p", "strong", "em", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code"}
 
 
 def section(card, heading):
@@ -210,9 +213,27 @@ def test_names_are_shown_as_they_are_and_no_markup_is_theirs(hostile, render):
     assert "href" not in page
     first = re.findall(r"<tr>\s*<td[^>]*>(.*?)</td>", page, flags=re.DOTALL)
     names = {visible(shortened(name, MAX_LETTERS)) for name in HOSTILE_MARKDOWN.tolist()}
-    assert names <= set(map(html.unescape, first))
+    assert names <= {html.unescape(re.sub("</?code>", "", cell)) for cell in first}
     assert html.unescape(re.search(r"<h1>(.*?)</h1>", page)[1]) == visible(title)
     assert page.count("<h1>") == 1
+
+
+@pytest.mark.parametrize("render", [commonmark, python_markdown])
+def test_no_address_in_a_name_is_where_any_markdown_would_make_a_link_of_it(hostile, render):
+    page = render(model_card(hostile, title="https://a.b and c@d.e").split("---\n", 2)[2])
+    texts = map(html.unescape, re.split(r"<code>.*?</code>|<[^>]*>", page, flags=re.DOTALL))
+    assert not [text for text in texts if re.search(r"(?i)(https?|ftp)://|www\.|[\w.+-]@[\w.-]", text)]
+
+
+def test_an_address_ends_before_the_full_stop_of_a_sentence_and_at_markup():
+    assert escaped("Better for: www.a.com, x@y.z.") == "Better for: `www.a.com`, `x@y.z`."
+    assert escaped("http://a|b*c@d") == "`http://a`&#124;b&#42;`c@d`"
+    assert escaped("error/rate = 3 @user") == "error/rate = 3 @user"
+
+
+@pytest.mark.parametrize("text", ["." * 300_000, "a@" * 100_000, "www." * 100_000, "w" * 300_000, "a." * 100_000 + ":"])
+def test_long_names_are_escaped_in_time_in_proportion_to_them(text):
+    assert escaped(text).replace("`", "") == text
 
 
 def test_the_tables_have_as_many_cells_in_each_line_whatever_the_names(hostile):

@@ -10,6 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from aftermax import AutoHead, SPHClassifier, SPHClassifierCV, audit
 from aftermax._utils.softmax import softmax
+from aftermax._utils.text import CONTROLS
 from aftermax.report import html_report, write_report
 from helpers.audits import made_up_candidates
 from helpers.report_pages import certainties, hostile_audit
@@ -66,6 +67,29 @@ def test_parameters_changed_after_the_fit_do_not_move_the_gate():
     found = audit(logits, labels, SPHClassifier(certainty=0.6))
     found.head.set_params(certainty=0.3)
     assert '"gate":{"start":0.6,' in html_report(found, logits, labels)
+
+
+def test_no_control_character_of_a_name_is_in_a_page():
+    found, logits, labels = hostile_audit()
+    controls = found.classes[3]
+    pairs = tuple(one._replace(true=controls, taken_for=controls) for one in (*found.pairs, *found.tangled))
+    found = replace(found, warnings=("Few of \u202e.",), pairs=pairs, chosen="a\x1b[2Jb")
+    page = html_report(found, logits, labels, title="\x1b[2J\u2066")
+    assert pairs
+    assert set(CONTROLS.findall(page)) == {"\n"}
+    data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, flags=re.DOTALL)[1])
+    assert not [text for text in texts_of(data) if CONTROLS.search(text)]
+    for shown in ("<h1>\\x1b[2J\\u2066</h1>", "Few of \\u202e.", "a\\x1b[2Jb", "mü \\u2028 \\u202e \\ud800"):
+        assert shown in page
+
+
+def texts_of(data):
+    """All texts and keys in the data of a page."""
+    if isinstance(data, str):
+        return [data]
+    if isinstance(data, dict):
+        return [*data, *texts_of(list(data.values()))]
+    return [text for one in data for text in texts_of(one)] if isinstance(data, list) else []
 
 
 def test_the_same_audit_gives_the_same_bytes(tmp_path):

@@ -48,7 +48,7 @@ def assign_roles(headings: list[str], options: ReadOptions, name: str) -> Column
     features = [one for one in others if one.startswith(FEATURE_PREFIX) and one not in known]
     logits = named or [one for one in others if one not in features]
     if options.in_order is not None and options.in_order != (() if named else tuple(logits)):
-        raise _other_columns(logits, options.in_order, name)
+        raise _other_columns(logits, options, headings, name)
     if named is None and options.columns:
         _check_order(logits, options.columns, headings, name)
     if len(logits) < options.least_columns:
@@ -101,12 +101,7 @@ def _check_order(logits: list[str], expected: tuple[tuple[str, ...], ...], headi
     classes = expected[-1]
     clear = len(expected) == 1 and (len(classes) == 1 or list(classes) == numbered_names(len(classes)))
     if not clear or len(logits) != len(classes) or set(logits) & set(classes):
-        closest = max(expected, key=lambda names: len(set(names) & set(headings)))
-        missing = [one for one in closest if one not in headings] or list(closest)
-        raise ValueError(
-            f"{name} has no column for {join_names(missing)}. Its columns are {join_names(headings)}. Name the columns "
-            "as in the file that the head was fitted on."
-        )
+        raise ValueError(f"{_missing_columns(expected, headings, name)} as in the file that the head was fitted on.")
     refuse_number_headings(logits, name)
     used = f"{join_names(logits)} are used as {join_names(list(classes))}, in this order"
     warnings.warn(
@@ -117,11 +112,22 @@ def _check_order(logits: list[str], expected: tuple[tuple[str, ...], ...], headi
     )
 
 
-def _other_columns(logits: list[str], in_order: tuple[str, ...], name: str) -> ValueError:
-    others = f"are {join_names(list(in_order))}, in this order" if in_order else "are found by their names"
+def _missing_columns(expected: tuple[tuple[str, ...], ...], headings: list[str], name: str) -> str:
+    """Which of the expected columns a table lacks, as a message that is to be continued."""
+    closest = max(expected, key=lambda names: len(set(names) & set(headings)))
+    missing = [one for one in closest if one not in headings] or list(closest)
+    return f"{name} has no column for {join_names(missing)}. Its columns are {join_names(headings)}. Name the columns"
+
+
+def _other_columns(logits: list[str], options: ReadOptions, headings: list[str], name: str) -> ValueError:
+    """The error for a table in a folder whose columns of logits are not found as in the other tables there."""
+    if not options.in_order:
+        missing = _missing_columns(options.columns, headings, name)
+        return ValueError(f"{missing} alike in all files of the folder: in others they are found by their names.")
+    others = join_names(list(options.in_order))
     return ValueError(
-        f"{name} has {join_names(logits)} as columns of logits, but in other files of the folder they {others}: name "
-        "the columns alike in all files."
+        f"{name} has {join_names(logits)} as columns of logits, but in other files of the folder they are {others}, in "
+        "this order: name the columns alike in all files."
     )
 
 

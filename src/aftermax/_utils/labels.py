@@ -147,16 +147,22 @@ def _columns_of(seen: NDArray[Any], columns: int, titles: list[Any]) -> NDArray[
     )
 
 
-def checked_labels(labels: ArrayLike, n_samples: int) -> NDArray[Any]:
-    """Return labels as an array of strings, integers or integral floats, one for each sample."""
+def label_shape_error(shape: tuple[float, ...]) -> ValueError:
+    """The error for labels that are not one for each sample."""
+    hint = " For one-hot labels pass labels.argmax(axis=1)." if len(shape) == 2 else ""
+    return ValueError(f"y should be a 1d array, got an array of shape {shape}: pass one class per sample.{hint}")
+
+
+def checked_labels(labels: ArrayLike, n_samples: int, first_row: int = 0) -> NDArray[Any]:
+    """Return labels as an array of strings, integers or integral floats, one for each sample.
+
+    ``first_row`` is the index of the chunk's first sample, so that an error names the right one.
+    """
     if labels is None:
         raise ValueError("fit requires y to be passed, but the target y is None: pass the true class of each sample.")
     shape: tuple[int, ...] = getattr(labels, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
-        raise ValueError(
-            f"y should be a 1d array, got an array of shape {shape}: pass one class per sample. For one-hot labels "
-            "pass labels.argmax(axis=1)."
-        )
+        raise label_shape_error(shape)
     values = np.asarray(column_or_1d(_without_loss(as_plain(labels, "labels"), "labels"), warn=True))
     if len(values) != n_samples:
         raise ValueError(
@@ -164,14 +170,16 @@ def checked_labels(labels: ArrayLike, n_samples: int) -> NDArray[Any]:
         )
     missing = [n for n, label in enumerate(values.tolist()) if label is None or (label == label) is not True]
     if missing:
-        raise ValueError(f"Input y contains NaN or None at row {missing[0]}: drop the samples without a label.")
+        raise ValueError(
+            f"Input y contains NaN or None at row {first_row + missing[0]}: drop the samples without a label."
+        )
     if values.dtype == object:
         values = _from_objects(values)
     if values.dtype.kind == "f" and not (whole := np.isfinite(values) & (values == np.floor(values))).all():
         row = int(np.argmin(whole))
         raise ValueError(
-            f"Unknown label type: {values[row]} at row {row} is not a class. Labels are integers or strings; if these "
-            "are probabilities, pass the index of the largest."
+            f"Unknown label type: {values[row]} at row {first_row + row} is not a class. Labels are integers or "
+            "strings; if these are probabilities, pass the index of the largest."
         )
     return values
 

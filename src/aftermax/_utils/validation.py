@@ -223,21 +223,33 @@ def _one_array(features: ArrayLike, n_samples: int, name: str) -> NDArray[np.flo
     if issparse(features):
         raise ValueError(f"{name} are a sparse matrix: pass a dense one, such as features.toarray().")
     values = np.asarray(as_plain(features, name))
-    if values.ndim != 2 or values.shape[1] == 0:
-        raise ValueError(
-            f"{name} have shape {values.shape}: pass an array of shape (n_samples, n_features). Flatten a layer with "
-            "more axes first: features.reshape(len(features), -1)."
-        )
+    check_features_shape(values.shape, name)
     if len(values) != n_samples:
         raise ValueError(
             f"{name} have {len(values)} samples but logits have {n_samples}: pass both for the same samples."
         )
+    check_features(values, name)
+    return values.astype(np.float64)
+
+
+def check_features_shape(shape: tuple[float, ...], name: str = "features") -> None:
+    """Refuse features that are not rows with at least one column."""
+    if len(shape) != 2 or shape[1] == 0:
+        raise ValueError(
+            f"{name} have shape {shape}: pass an array of shape (n_samples, n_features). Flatten a layer with "
+            "more axes first: features.reshape(len(features), -1)."
+        )
+
+
+def check_features(values: NDArray[Any], name: str = "features", first_row: int = 0) -> None:
+    """Refuse features that are not finite numbers; ``first_row`` is the index of the chunk's first sample."""
     if values.dtype.kind not in "biuf":
         raise ValueError(f"{name} are of type {values.dtype}: pass numbers.")
     if not are_usable(values):
         row, column = _first_unusable(values)
-        raise ValueError(f"{name} contain {values[row, column]} at row {row}, column {column}: drop such samples.")
-    return values.astype(np.float64)
+        raise ValueError(
+            f"{name} contain {values[row, column]} at row {first_row + row}, column {column}: drop such samples."
+        )
 
 
 def as_weights(weights: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:

@@ -1,8 +1,7 @@
-"""Labelled samples in dask arrays, checked, and sums over their chunks."""
+"""Labelled samples in dask arrays, checked in one pass, and sums over their chunks."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -23,11 +22,17 @@ from aftermax._heads.reference_sums import ReferenceSums
 from aftermax._utils.labels import checked_labels, encode_labels, label_codes
 from aftermax._utils.large import in_float64, predicted_columns
 from aftermax._utils.misaligned_columns import warn_if_misaligned
-from aftermax._utils.one_logit import SIGMOID_OUTPUTS, LogOddsRange, two_columns
+from aftermax._utils.one_logit import SIGMOID_OUTPUTS, LogOddsRange
 from aftermax._utils.threads import one_thread
 from aftermax._utils.unpredicted_classes import warn_if_unpredicted
-from aftermax._utils.validation import PROBABILITIES_WARNING, compute_ready, look_like_probabilities
+from aftermax._utils.validation import (
+    PROBABILITIES_WARNING,
+    check_features,
+    compute_ready,
+    look_like_probabilities,
+)
 from aftermax._utils.warned import warn
+from aftermax.bridges._dask_arrays import aligned, alone, blocks_of, columns_of, in_chunk, plain, starts_of
 
 AT_ONCE = 8  # sums that are added in one task
 MOST_COUNTED = 1_000_000  # samples, in counts that only warnings come from
@@ -43,14 +48,14 @@ class LabelledChunks:
     def __init__(
         self, logits: Array, labels: Array, classes: ArrayLike | None = None, features: Array | None = None
     ) -> None:
-        logits, labels, features = _aligned(logits, labels, features)
+        logits, labels, features = aligned(logits, labels, features)
         self.one_logit = logits.ndim == 1 or logits.shape[1] == 1
         self.n_samples = int(logits.shape[0])
         self.features_width = None if features is None else int(features.shape[1])
-        ends = np.cumsum([0, *logits.chunks[0]]).tolist()
-        self._logits, given = _blocks(logits), _blocks(labels)
-        self._features = None if features is None else _blocks(features)
-        looks = zip(self._logits, given, ends[:-1], strict=True)
+        self._logits, given = blocks_of(logits), blocks_of(labels)
+        self._features = None if features is None else blocks_of(features)
+        columns = [self._logits, given, *([] if self._features is None else [self._features])]
+        looks = zip(starts_of(logits), *columns, strict=True)
         look: _Look = _added([delayed(_Look.of, pure=False)(*one) for one in looks])
         self.reference = look.scores.reference()
         self.classes = look.classes(classes, self.one_logit)
@@ -70,88 +75,30 @@ class LabelledChunks:
         return _added([delayed(_of_chunk, pure=False)(shared, *chunk) for chunk in zip(*columns, strict=True)])
 
 
-# ---- the arrays ------------------------------------------------------------------------------------------------------
-
-
-def _aligned(logits: Any, labels: Any, features: Any) -> tuple[Array, Array, Array | None]:
-    """The arrays with the same chunks of samples, and with one chunk of columns."""
-    for name, value in {"logits": logits, "labels": labels, "features": features}.items():
-        if value is not None or name != "features":
-            _check_array(name, value)
-    known = [_known(value) for value in (logits, labels, features) if value is not None]
-    lengths = {name: len(value) for name, value in zip(("logits", "labels", "features"), known, strict=False)}
-    if len(set(lengths.values())) > 1:
-        counted = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
-        raise ValueError(f"The arrays have different numbers of samples ({counted}): pass those of the same samples.")
-    rows = _rows(known[0])
-    first, second, *others = (_in_rows(value, rows) for value in known)
-    return first, second, others[0] if others else None
-
-
-def _check_array(name: str, value: Any) -> None:
-    if not isinstance(value, Array):
-        a_frame = hasattr(value, "to_dask_array")
-        advice = "pass frame.to_dask_array(lengths=True)" if a_frame else "pass a dask array"
-        raise TypeError(f"{name} are of type {type(value).__name__}: {advice}, or use what aftermax has in memory.")
-    if name == "logits" and value.ndim not in (1, 2):
-        raise ValueError(f"logits have shape {value.shape}: pass an array of shape (n_samples, n_classes).")
-
-
 def reference_sums(logits: Array) -> ReferenceSums:
     """What is known of the scores of a dask array, without labels."""
-    _check_array("logits", logits)
-    known = _known(logits)
-    blocks = _in_rows(known, _rows(known))
-    ends = np.cumsum([0, *blocks.chunks[0]]).tolist()
-    parts = zip(_blocks(blocks), ends[:-1], strict=True)
+    blocks = alone(logits)
+    parts = zip(blocks_of(blocks), starts_of(blocks), strict=True)
     sums: ReferenceSums = _added([delayed(_scores, pure=False)(*one) for one in parts])
     return sums
-
-
-def _scores(logits: Any, first: int) -> ReferenceSums:
-    with one_thread():
-        return ReferenceSums.of(compute_ready(_columns(logits), first))
-
-
-def _known(array: Array) -> Array:
-    """The array with known lengths of its chunks."""
-    if any(math.isnan(length) for length in array.chunks[0]):
-        array = array.copy()
-        array.compute_chunk_sizes()
-    return array
-
-
-def _rows(array: Array) -> tuple[int, ...]:
-    """How many samples each chunk has, without empty ones."""
-    rows = tuple(length for length in array.chunks[0] if length)
-    if not rows:
-        raise ValueError("logits have no samples: pass at least one.")
-    return rows
-
-
-def _in_rows(array: Array, rows: tuple[int, ...]) -> Array:
-    """The array with chunks of so many samples, and of all columns."""
-    divided: Array = array.rechunk({0: rows} | dict.fromkeys(range(1, array.ndim), -1))
-    return divided
-
-
-def _blocks(array: Array) -> list[Any]:
-    """Each chunk of samples, delayed."""
-    blocks: list[Any] = array.to_delayed().ravel().tolist()
-    return blocks
-
-
-def _columns(block: NDArray[Any]) -> NDArray[Any]:
-    """Logits with a column for each class."""
-    return two_columns(np.asarray(block).reshape(len(block), -1))
 
 
 # ---- tasks -----------------------------------------------------------------------------------------------------------
 
 
-def _of_chunk(function: Callable[..., Any], logits: Any, codes: Any, *features: Any) -> Any:
+def _scores(logits: Any, first: int) -> ReferenceSums:
     with one_thread():
-        return function(in_float64(_columns(logits)), codes.astype(np.int64), *map(np.asarray, features))
+        return ReferenceSums.of(_usable_logits(logits, first))
+
+
+def _usable_logits(block: Any, first: int) -> NDArray[np.float64]:
+    return compute_ready(columns_of(plain(block, "logits", first)), first)
+
+
+def _of_chunk(function: Callable[..., Any], logits: Any, codes: Any, *features: Any) -> Any:
+    """The statistic of a chunk, which was checked in the first pass."""
+    with one_thread():
+        return function(in_float64(columns_of(np.asarray(logits))), codes.astype(np.int64), *map(np.asarray, features))
 
 
 def _codes(labels: Any, names: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -171,7 +118,7 @@ def _added(parts: list[Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Look:
-    """What is seen in the first pass: labels, how often softmax predicts what for each, and the scores."""
+    """What is seen in the first pass, which checks all values: labels, what softmax predicts for each, the scores."""
 
     labels: NDArray[Any]
     predicted: NDArray[np.int64]  # label x column
@@ -180,13 +127,13 @@ class _Look:
     log_odds: LogOddsRange | None
 
     @classmethod
-    def of(cls, logits: Any, labels: Any, first: int) -> _Look:
+    def of(cls, first: int, logits: Any, labels: Any, features: Any = None) -> _Look:
         with one_thread():
-            values = compute_ready(_columns(logits), first)
-            try:
-                seen, inverse = np.unique(checked_labels(labels, len(values)), return_inverse=True)
-            except ValueError as error:
-                raise ValueError(f"In the chunk of labels from sample {first:,} on: {error}") from error
+            values = _usable_logits(logits, first)
+            with in_chunk("labels", first, len(values)):
+                seen, inverse = np.unique(checked_labels(labels, len(values), first), return_inverse=True)
+            if features is not None:
+                check_features(plain(features, "features", first), first_row=first)
             n_classes = values.shape[1]
             cells = np.bincount(inverse * n_classes + predicted_columns(values), minlength=len(seen) * n_classes)
             both = look_like_probabilities(values), LogOddsRange.of(values)

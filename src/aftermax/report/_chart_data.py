@@ -11,8 +11,9 @@ from aftermax._abstention.curve import RiskCoverage
 from aftermax._audit.counts import ClassCounts, most_changed
 from aftermax._audit.result import Audit
 from aftermax._utils.reliability import Bins, binned
+from aftermax._utils.text import visible
 from aftermax.report._response_data import ReportedSamples, responses
-from aftermax.report._text import encodable, rounded
+from aftermax.report._text import rounded
 
 GATE_STEPS = 200  # of the slider, from 0 to 1
 DEFAULT_GATE = 0.9  # where the slider starts if the head keeps softmax: the default of SPHClassifier
@@ -27,7 +28,7 @@ def chart_data(audit: Audit, samples: ReportedSamples, gate: float | None) -> di
         "otherClasses": [_class_counts(one) for one in rest],
         "allClasses": _all_classes(audit),
         "pairs": [
-            {"true": encodable(pair.true), "predicted": encodable(pair.taken_for)}
+            {"true": visible(str(pair.true)), "predicted": visible(str(pair.taken_for))}
             | {"before": pair.before, "after": pair.after}
             for pair in [*audit.pairs, *audit.tangled]
         ],
@@ -41,14 +42,14 @@ def chart_data(audit: Audit, samples: ReportedSamples, gate: float | None) -> di
 
 def _class_counts(one: ClassCounts) -> dict[str, Any]:
     counts = {"samples": one.rows, "errors": one.errors, "wins": one.wins, "losses": one.losses}
-    return {"name": encodable(one.name)} | counts
+    return {"name": visible(str(one.name))} | counts
 
 
 def _all_classes(audit: Audit) -> dict[str, list[Any]]:
     """The counts of every class, column by column: with thousands of classes that is a third of the text."""
     names, *counts = zip(*audit.by_class, strict=True)
     kinds = ("samples", "errors", "wins", "losses")
-    return {"names": list(map(encodable, names))} | {k: list(v) for k, v in zip(kinds, counts, strict=True)}
+    return {"names": [visible(str(name)) for name in names]} | {k: list(v) for k, v in zip(kinds, counts, strict=True)}
 
 
 def gate_counts(certainty: NDArray[np.float64], wrong: NDArray[np.bool_]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import os
 from importlib.resources import files
@@ -128,7 +127,7 @@ def _abstention_section(audit: Audit) -> list[str]:
     keys = [] if audit.abstention is None else [f'<span><i class="key limit"></i>{ACCEPTABLE}</span>']
     if audit.abstention is not None and audit.abstention.keeps_any:
         keys.append('<span><i class="key upright"></i>decided alone</span>')
-    return [Template(_asset("abstention.html")).substitute(promise=unbroken(html.escape(promise)), keys=" ".join(keys))]
+    return [Template(_asset("abstention.html")).substitute(promise=unbroken(escaped(promise)), keys=" ".join(keys))]
 
 
 def _audited_samples(audit: Audit, logits: ArrayLike, labels: ArrayLike) -> ReportedSamples:
@@ -151,7 +150,7 @@ def _audited_samples(audit: Audit, logits: ArrayLike, labels: ArrayLike) -> Repo
 def _emphasised(verdict: str) -> str:
     """The verdict, in bold up to the colon."""
     start, _, reason = verdict.partition(":")
-    return f"<strong>{html.escape(start)}:</strong>{unbroken(html.escape(reason))}"
+    return f"<strong>{escaped(start)}:</strong>{unbroken(escaped(reason))}"
 
 
 def _embedded(data: dict[str, Any]) -> str:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from aftermax._audit.result import Audit
 from aftermax._utils.large import in_float64
-from aftermax.report._text import encodable, rounded
+from aftermax._utils.text import visible
+from aftermax.report._text import rounded
 from aftermax.sph.response_array import ResponseArray, fit_response_array
 
 MAX_UNITS = 24  # that are drawn for a class: of more, those that separate it best
@@ -36,7 +37,7 @@ def responses(audit: Audit, samples: ReportedSamples, first: Any) -> dict[str, A
     separation = array.separation()
     rows = [_response_row(array, separation, row) for row in range(len(picked))]
     return {
-        "names": {str(index): encodable(audit.classes[index]) for index in picked},
+        "names": {str(index): visible(str(audit.classes[index])) for index in picked},
         "classes": [
             {"class": index, "samples": number, **row}
             for index, number, row in zip(picked, array.counts.tolist(), rows, strict=True)

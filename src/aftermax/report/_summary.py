@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 from aftermax._audit.result import Audit
@@ -39,7 +38,7 @@ def key_figures(audit: Audit) -> str:
     ]
     return "\n".join(
         f'<div class="tile"><dt>{name}</dt><dd class="number">{figure}</dd><dd>{detail}</dd></div>'
-        for name, figure, detail in ([unbroken(html.escape(text)) for text in tile] for tile in tiles)
+        for name, figure, detail in ([unbroken(escaped(text)) for text in tile] for tile in tiles)
     )
 
 
@@ -110,8 +109,7 @@ def p_value_alone(value: float) -> str:
 
 def _two_columns(caption: str, lines: Sequence[tuple[str, str]]) -> str:
     body = "\n".join(
-        f'<tr><th scope="row">{unbroken(html.escape(name))}</th>'
-        f"<td{_css_class(value)}>{unbroken(html.escape(value))}</td></tr>"
+        f'<tr><th scope="row">{unbroken(escaped(name))}</th><td{_css_class(value)}>{unbroken(escaped(value))}</td></tr>'
         for name, value in lines
     )
     return (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -100,7 +99,7 @@ def candidate_table(audit: Audit) -> str:
                 Cell(f"{fewer(one.gain)}<br><small>{interval}</small>" if compared else ""),
                 Cell(f"{one.wins:,}" if compared else ""),
                 Cell(f"{one.losses:,}" if compared else ""),
-                Cell(html.escape(p_value_alone(one.p_value)) if compared else ""),
+                Cell(escaped(p_value_alone(one.p_value)) if compared else ""),
                 Cell("" if math.isnan(one.log_loss) else f"{one.log_loss:.3f}"),
             ]
         )
@@ -155,7 +154,7 @@ def _table(
     body = "\n".join("<tr>" + "".join(map(_cell, row, kinds)) + "</tr>" for row in rows)
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{name}-caption">\n'
-        f'<table id="{name}"{wide}><caption id="{name}-caption"><span>{html.escape(caption)}</span></caption>\n'
+        f'<table id="{name}"{wide}><caption id="{name}-caption"><span>{escaped(caption)}</span></caption>\n'
         f"<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
 

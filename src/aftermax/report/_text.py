@@ -5,22 +5,19 @@ from __future__ import annotations
 import html
 import re
 
-
-def encodable(name: object) -> str:
-    """A name as text that can be written to a file."""
-    return str(name).encode("utf-8", "replace").decode("utf-8")
+from aftermax._utils.text import visible
 
 
-def escaped(name: object) -> str:
-    """A name that is shown as it is, whatever is in it.
+def escaped(text: object) -> str:
+    """Text that is shown as it is, whatever is in it: also what would turn it around, which no reader would see.
 
     Examples
     --------
     >>> from aftermax.report._text import escaped
-    >>> escaped("<b>cat</b>")
-    '&lt;b&gt;cat&lt;/b&gt;'
+    >>> escaped("<b>cat</b> \\u202e")
+    '&lt;b&gt;cat&lt;/b&gt; \\\\u202e'
     """
-    return html.escape(encodable(name))
+    return html.escape(visible(str(text)))
 
 
 def unbroken(text: str) -> str:

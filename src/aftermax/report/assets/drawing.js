@@ -180,7 +180,7 @@ function namedLines({ width, items, low, high, axis, integers, drawItem }) {
     const baseline = y + height / 2 + 4.5 - 7.5 * (names[index].length - 1);
     const attributes = { x: left - 8, "text-anchor": "end", class: item.own ? "own" : "" };
     const texts = names[index].map((text, line) =>
-      svg("text", { ...attributes, y: baseline + 15 * line }, shortened(text, left - 12)),
+      svg("text", { ...attributes, y: baseline + 15 * line }, shortened(text, (left - 12) / factor(item))),
     );
     const target = svg("rect", { x: 0, y, width, height, class: "target" });
     const node = svg("g", {}, ...drawItem(item, x, y + height / 2, height), ...texts, target);
