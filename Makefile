@@ -16,7 +16,7 @@ SCORES ?=
 TEXT ?=
 MNIST = $(if $(DATA),--data "$(DATA)")
 
-.PHONY: demo test test-all test-minimum lint bench installs fuzz arrays kills soak mutants vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs priors zeroshot prompts few-labels layers docs clean
+.PHONY: demo test test-all test-apart test-minimum lint bench installs fuzz arrays kills soak mutants vmnist cifar models training-samples loss recipes choosing shift money vendor characters trust abstention costs priors zeroshot prompts few-labels layers docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/demo.installed
@@ -29,6 +29,17 @@ test: .venv/dev.installed
 # branches must be covered (pyproject.toml); what runs in processes of its own is not counted.
 test-all: .venv/dev.installed
 	$(PYTEST) -m "slow or not slow" --durations 40 --cov --cov-report=
+
+# What needs libraries that do not fit beside those of the other tests: MLflow, Keras on JAX, QuaPy.
+APART := tests/test_docs.py tests/bridges/test_keras_jax.py tests/experiments/priors/test_measure.py
+test-apart: .venv-apart/installed
+	.venv-apart/$(SCRIPTS)/python -m pytest -m "slow or not slow" -k "mlflow or jax or measure" $(APART)
+
+.venv-apart/installed: pyproject.toml constraints-apart.txt
+	$(PYTHON) -m venv --clear .venv-apart
+	.venv-apart/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints-apart.txt \
+		--editable ".[cli,keras,onnx,plots,torch]" abstention hypothesis jax mlflow pytest quapy
+	@touch $@
 
 # With the lowest versions that pyproject.toml allows; all but PyTorch, whose old builds are gigabytes, and Keras.
 MINIMUM := tests/sph tests/residual tests/auto tests/audit tests/posthoc tests/storage tests/utils \
@@ -97,7 +108,7 @@ docs: .venv/dev.installed
 	@echo "build/site/index.html"
 
 clean:
-	rm -rf .venv .venv-minimum .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-apart .venv-minimum .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
