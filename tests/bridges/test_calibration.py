@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
-from aftermax import AutoHead, SoftmaxClassifier, SPHClassifier
+from aftermax import AutoHead, Decider, SoftmaxClassifier, SPHClassifier
 from aftermax._utils.softmax import softmax
 from aftermax.bridges.calibration import HeadCalibrator
 from helpers.samples import make_samples
@@ -67,14 +68,89 @@ def test_what_is_no_probability_no_column_or_no_head_for_all_classes_is_refused(
     given, labels = known
     with pytest.raises(ValueError, match=r"from 0 to 1. If these are logits, fit the head itself"):
         HeadCalibrator().fit(given * 3, labels)
-    with pytest.raises(ValueError, match=r"from 0 to 1"):
-        HeadCalibrator().fit(np.where(given > 0.5, np.nan, given), labels)
+    with pytest.raises(ValueError, match=r"contain NaN at row 7, column 2: drop such samples, or repair the model's"):
+        HeadCalibrator().fit(with_value(given, np.nan), labels)
     with pytest.raises(ValueError, match=r"shape \(\)"):
         HeadCalibrator().fit(0.5, labels)
     with pytest.raises(ValueError, match="7"):
         HeadCalibrator().fit(given, np.where(labels == 3, 7, labels))
     with pytest.raises(ValueError, match=r"GaussianNB has 3 of the 4 classes"):
         HeadCalibrator(GaussianNB()).fit(given[labels != 3], labels[labels != 3])
+
+
+def with_value(given, value):
+    """Probabilities with one value at row 7, column 2."""
+    changed = given.copy()
+    changed[7, 2] = value
+    return changed
+
+
+@pytest.mark.parametrize("value", [1.5, -0.1, np.inf, 1.00001])
+def test_a_value_that_is_no_probability_is_named(known, value):
+    with pytest.raises(ValueError, match=rf"contain {value} at row 7, column 2, but must be from 0 to 1\."):
+        HeadCalibrator().fit(with_value(known[0], value), known[1])
+
+
+def test_single_precision_may_round_beyond_0_and_1(known):
+    given, labels = np.eye(4, dtype=np.float32)[known[1]], known[1]
+    beyond = np.where(given == 1, np.float32(1.0000001), np.float32(-1e-8))
+    assert beyond.max() > 1
+    found = HeadCalibrator(SoftmaxClassifier()).fit(beyond, labels).predict_proba(beyond)
+    expected = HeadCalibrator(SoftmaxClassifier()).fit(given, labels).predict_proba(given)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_probabilities_that_were_rounded_to_two_digits_are_taken(known):
+    rounded = known[0].round(2)
+    assert np.abs(rounded.sum(axis=1) - 1).max() > 0.005
+    assert HeadCalibrator(SoftmaxClassifier()).fit(rounded, known[1]).predict_proba(rounded).shape == rounded.shape
+
+
+@pytest.mark.parametrize(
+    ("row", "total"),
+    [([0.3, 0, 0, 0], "0.3"), ([0, 0, 0, 0], "0"), ([0.9, 0.6, 0.1, 0.2], "1.8")],
+    ids=["less", "nothing", "one-vs-rest"],
+)
+def test_rows_that_do_not_sum_to_1_are_refused_with_the_row_and_the_sum(known, row, total):
+    given = known[0].copy()
+    given[[7, 20]] = row
+    calibrator = HeadCalibrator(SoftmaxClassifier()).fit(*known)
+    for call in (lambda: HeadCalibrator().fit(given, known[1]), lambda: calibrator.predict_proba(given)):
+        with pytest.raises(ValueError, match=rf"sum to {total} at row 7, and not to 1: .* can be divided by their sum"):
+            call()
+
+
+def test_masked_values_are_refused_and_not_unmasked(known):
+    masked = np.ma.masked_array(known[0], mask=known[0] < 0.001)
+    with pytest.raises(ValueError, match=r"probabilities is a masked array, in which [\d,]+ values are masked"):
+        HeadCalibrator().fit(masked, known[1])
+
+
+def test_text_and_other_numbers_of_classes_are_refused(known):
+    with pytest.raises(
+        ValueError, match=r"probabilities does not hold numbers .*: pass one column of numbers for each"
+    ):
+        HeadCalibrator().fit(known[0].astype(str).astype(object) + "?", known[1])
+    calibrator = HeadCalibrator(SoftmaxClassifier()).fit(*known)
+    for others in (known[0][:, :3], known[0][:, 0]):
+        with pytest.raises(
+            ValueError, match=r"shape \(300.*, but the calibrator was fitted on 4 classes: pass one col"
+        ):
+            calibrator.predict_proba(others)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba"])
+def test_before_it_is_fitted_it_says_so_as_scikit_learn_does(known, method):
+    with pytest.raises(NotFittedError, match="This HeadCalibrator instance is not fitted yet"):
+        getattr(HeadCalibrator(), method)(known[0])
+
+
+def test_a_decider_is_refused_as_its_decisions_would_be_lost(known):
+    decider = Decider(SoftmaxClassifier(), costs=1 - np.eye(4))
+    with pytest.raises(
+        TypeError, match=r"head is a Decider, whose decisions .* would be lost: .* Pass the head that it"
+    ):
+        HeadCalibrator(decider).fit(*known)
 
 
 def test_it_can_be_cloned_and_is_fitted_anew(known):

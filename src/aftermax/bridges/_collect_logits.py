@@ -57,7 +57,8 @@ def collect_logits(
         hidden layer, name the last layer. For any other layer, they are its output, before any later operation: for a
         Linear, the values before the ReLU that follows. In a ResNet, ``layer="fc"`` and ``layer="avgpool"`` give the
         same features. The features of several layers, ``layer=["layer3", "avgpool"]``, are put side by side, in this
-        order.
+        order. A layer returns the logits if the model returns its output: the same tensor (it may have been changed in
+        place), a view of it, or a copy that is equal to it in all batches.
     device : torch.device or str, default=None
         The device that inputs are moved to. If None, the device of the model's first parameter. The model is not moved.
     progress : bool, default=None

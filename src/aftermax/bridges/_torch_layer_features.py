@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Self
 import torch
 from torch import Tensor, nn
 
+from aftermax.bridges._torch_returned_logits import ReturnedLogits
+
 
 class LayersFeatures:
     """Records the features of the named layers while in a ``with`` statement; records nothing if there are none."""
@@ -70,7 +72,7 @@ class _LayerFeatures:
         self.name = name
         self.layer = named_layer(model, name)
         self.calls: list[Call] = []
-        self.returns_logits: bool | None = None  # decided on the first batch
+        self.returned_logits = ReturnedLogits(name)
 
     def __enter__(self) -> Self:
         self.calls = []  # an error may have left some
@@ -87,9 +89,7 @@ class _LayerFeatures:
         """Features of the batch that the model has just processed, of shape (n_samples, n_features)."""
         calls, self.calls = self.calls, []
         call = only_call(self.name, calls)
-        if self.returns_logits is None:
-            self.returns_logits = are_equal(call.output, logits)
-        return features_of(self.name, call, self.returns_logits, logits)
+        return features_of(self.name, call, self.returned_logits.seen(call, logits), logits)
 
 
 class Call(NamedTuple):
@@ -132,27 +132,14 @@ def _differ(one: Any, other: Any) -> bool:
     return isinstance(one, int) and isinstance(other, int) and one != other
 
 
-def are_equal(output: Any, logits: Tensor) -> bool:
-    """Whether a layer's output is the logits; of one logit for each sample, with or without its axis."""
-    if not has_shape_of(output, logits):
-        return False
-    return bool((output.reshape(logits.shape).to(logits.device) == logits).all())
-
-
-def has_shape_of(output: Any, logits: Tensor) -> bool:
-    """Whether a layer's output may be the logits, by its shape."""
-    return isinstance(output, Tensor) and (
-        output.shape == logits.shape or (output.ndim == 1 and logits.shape == (len(output), 1))
-    )
-
-
 def _clone(value: Any) -> Any:
     return value.clone() if isinstance(value, Tensor) else value
 
 
 def named_layer(model: nn.Module, name: str) -> nn.Module:
     """The layer of a model with this name, as in ``model.named_modules()``."""
-    layers: dict[str, nn.Module] = {known: module for known, module in model.named_modules() if known}
+    named = model.named_modules(remove_duplicate=False)  # a shared layer has several names
+    layers: dict[str, nn.Module] = {known: module for known, module in named if known}
     if not isinstance(name, str):
         meant = next((known for known, module in layers.items() if module is name or known == str(name)), None)
         hint = "as in model.named_modules()" if meant is None else f"layer={meant!r}"

@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from aftermax.bridges._collect_logits import logits_in
-from aftermax.bridges._torch_layer_features import (
-    Call,
-    are_equal,
-    features_of,
-    has_shape_of,
-    layer_names,
-    named_layer,
-    only_call,
-)
+from aftermax.bridges._torch_layer_features import Call, features_of, layer_names, named_layer, only_call
+from aftermax.bridges._torch_returned_logits import ReturnedLogits
 
 if TYPE_CHECKING:
     from aftermax.bridges.torch import Head
@@ -65,7 +58,8 @@ class NetworkWithHead(nn.Module):
         self.network, self.head = network, head
         self.layers: list[str] = layer_names(layer)
         self._recorders = [_Recorder() for _ in self.layers]
-        self._returns_logits: list[bool | None] = [None] * len(self.layers)  # decided on the first batch
+        width = head.width if len(self.layers) == 1 else None  # of several layers, only the sum is known
+        self._returned_logits = [ReturnedLogits(name, width) for name in self.layers]
         for name, recorder in zip(self.layers, self._recorders, strict=True):
             hook = named_layer(network, name).register_forward_hook(recorder.record, with_kwargs=True)
             weakref.finalize(self, hook.remove)
@@ -100,19 +94,10 @@ class NetworkWithHead(nn.Module):
         return method(logits, [self._features(number, own, logits) for number, own in enumerate(calls)] or None)
 
     def _features(self, number: int, calls: list[Call], logits: Tensor) -> Tensor:
-        name = self.layers[number]
+        name, returned = self.layers[number], self._returned_logits[number]
         call = only_call(name, calls)
-        returns_logits = self._returns_logits[number]
-        if returns_logits is None and _has_values(logits):
-            returns_logits = self._returns_logits[number] = are_equal(call.output, logits)
-        elif returns_logits is None:
-            returns_logits = call.returned is logits
-            if not returns_logits and (isinstance(logits.shape[0], Tensor) or has_shape_of(call.output, logits)):
-                raise ValueError(
-                    f"Whether layer {name!r} returns the logits is decided on the first batch: call the model on one "
-                    "before you compile, export or trace it."
-                )
-        return features_of(name, call, returns_logits, logits)
+        decided = returned.seen(call, logits) if _has_values(logits) else returned.while_traced(call, logits)
+        return features_of(name, call, decided, logits)
 
 
 class _Recorder(threading.local):

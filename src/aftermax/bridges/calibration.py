@@ -7,10 +7,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
 from aftermax._utils.labels import encode_labels
 from aftermax._utils.softmax import MIN_PROBABILITY
+from aftermax._utils.validation import as_numbers
 from aftermax.auto.head import AutoHead
+from aftermax.decide.decider import Decider
+
+ROUNDING = 1e-6  # by so much, probabilities in single precision may be beyond 0 or 1
+MOST_ROUNDED = 0.1  # by so much, the sum of probabilities that were rounded may be off, whatever the number of classes
 
 
 class HeadCalibrator(ClassifierMixin, BaseEstimator):
@@ -23,7 +29,7 @@ class HeadCalibrator(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     head : estimator, default=None
-        Any head, not fitted; None is an :class:`~aftermax.AutoHead`. With a
+        Any head but a :class:`~aftermax.Decider`, not fitted; None is an :class:`~aftermax.AutoHead`. With a
         :class:`~aftermax.SoftmaxClassifier`, predictions stay those of the model.
 
     Attributes
@@ -55,10 +61,16 @@ class HeadCalibrator(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
-            Probabilities; one for each sample is that of the second class.
+            Probabilities that sum to 1; one for each sample is that of the second class.
         y : array-like of shape (n_samples,)
             The true classes, as column numbers.
         """
+        if isinstance(self.head, Decider):
+            raise TypeError(
+                "head is a Decider, whose decisions by costs, a metric or max_error would be lost: a calibrator gives "
+                "probabilities, and predicts the most probable class. Pass the head that it decides on, such as "
+                "AutoHead(), or fit the Decider itself, on numpy.log(numpy.clip(p, 1e-12, None))."
+            )
         logits = _logarithms(X)
         classes = np.arange(logits.shape[1])
         encode_labels(y, logits.shape, classes)  # says which label is no column number
@@ -82,7 +94,8 @@ class HeadCalibrator(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Probabilities, as given to :meth:`fit`.
         """
-        return np.asarray(self.head_.predict_proba(_logarithms(X)))
+        check_is_fitted(self)
+        return np.asarray(self.head_.predict_proba(_logarithms(X, len(self.classes_))))
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """The most probable class of each sample, as a column number.
@@ -92,17 +105,53 @@ class HeadCalibrator(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_classes), (n_samples, 1) or (n_samples,)
             Probabilities, as given to :meth:`fit`.
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        columns = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[columns])
 
 
-def _logarithms(probabilities: ArrayLike) -> NDArray[np.float64]:
-    """Logarithms of probabilities, in at least two columns."""
-    given = np.asarray(probabilities, dtype=np.float64)
-    if given.ndim not in (1, 2) or not len(given):
+def _logarithms(probabilities: ArrayLike, n_classes: int | None = None) -> NDArray[np.float64]:
+    """Logarithms of probabilities, in at least two columns; of so many classes, if given."""
+    given = as_numbers("probabilities", probabilities, "pass one column of numbers for each class")
+    if given.ndim not in (1, 2) or not given.size:
         raise ValueError(f"probabilities have shape {given.shape}: pass (n_samples, n_classes), or (n_samples,).")
-    if not ((given >= 0) & (given <= 1)).all():
-        raise ValueError("probabilities must be from 0 to 1. If these are logits, fit the head itself on them.")
-    if given.ndim == 1 or given.shape[1] == 1:
-        second = given.reshape(-1)
-        given = np.stack([1 - second, second], axis=1)
-    return np.log(np.clip(given, MIN_PROBABILITY, None))
+    columns = given.reshape(len(given), -1)
+    if n_classes not in (None, max(2, columns.shape[1])):
+        raise ValueError(
+            f"probabilities have shape {given.shape}, but the calibrator was fitted on {n_classes:,} classes: pass one "
+            "column for each of them."
+        )
+    _check_range(columns)
+    columns = np.clip(columns, 0, 1)
+    if columns.shape[1] == 1:
+        columns = np.hstack([1 - columns, columns])
+    _check_sums(columns)
+    return np.log(np.clip(columns, MIN_PROBABILITY, None))
+
+
+def _check_range(probabilities: NDArray[np.float64]) -> None:
+    """Refuse values outside of 0 to 1 by more than the rounding of single precision."""
+    possible = (probabilities >= -ROUNDING) & (probabilities <= 1 + ROUNDING)
+    if possible.all():
+        return
+    row, column = np.argwhere(~possible)[0].tolist()
+    value = probabilities[row, column]
+    where = f"row {row}, column {column}"
+    if np.isnan(value):
+        raise ValueError(f"probabilities contain NaN at {where}: drop such samples, or repair the model's output.")
+    raise ValueError(
+        f"probabilities contain {value:.9g} at {where}, but must be from 0 to 1. If these are logits, fit the head "
+        "itself on them; if they are in percent, divide them by 100."
+    )
+
+
+def _check_sums(probabilities: NDArray[np.float64]) -> None:
+    """Refuse a row that does not sum to 1; with values that were rounded to two digits, it may be off by as much."""
+    sums = probabilities.sum(axis=1)
+    wrong = np.abs(sums - 1) > min(probabilities.shape[1] / 200, MOST_ROUNDED)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"probabilities sum to {sums[row]:.6g} at row {row}, and not to 1: pass one for each of the classes that "
+            "exclude each other, as softmax gives them. Those of one-vs-rest sigmoids can be divided by their sum, "
+            "p / p.sum(axis=1, keepdims=True); drop samples that sum to 0."
+        )
