@@ -206,6 +206,17 @@ def test_people_of_whom_the_model_knows_a_few_small_numbers_are_no_copies():
         assert joined_groups(None, np.column_stack([np.zeros(1_500), odds]), labels) is None
 
 
+@pytest.mark.parametrize("n_classes", [3, 40])
+def test_hard_decisions_are_no_copies_though_some_classes_are_easier_than_others(n_classes):
+    rng = np.random.default_rng(0)
+    predicted = rng.integers(n_classes, size=2_000)
+    right = rng.random(2_000) < np.linspace(0.4, 1, n_classes)[predicted]
+    labels = np.where(right, predicted, rng.integers(n_classes, size=2_000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joined_groups(None, np.log(np.eye(n_classes)[predicted] + 1e-12), labels) is None
+
+
 def test_texts_that_come_again_and_again_belong_together_though_their_labels_differ():
     rng = np.random.default_rng(1)
     logits, codes = make_samples(n_samples=300, home=1.0)

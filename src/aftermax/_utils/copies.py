@@ -19,6 +19,7 @@ from aftermax._utils.softmax import softmax
 COPIES_AGREE = 0.8  # share of the sets of identical samples with an error in which all labels agree, if they are copies
 ENOUGH_SETS = 3  # with an error, to tell copies from scores that repeat by nature
 ALIKE, ERRORS_OF_IT = 0.1, 2.0  # intraclass correlation of copies at least, and by how many standard errors above 0
+LEAST_ERRING, LEAST_SETS = 10, 3  # sets with an error, and sets for each predicted class, to estimate it
 STEPS, RIDGE, LARGEST = 12, 1e-2, 12.0  # of Newton's method, its penalty, and the largest log-odds
 MOST_COPIES, MOST_COPIES_SHARE = 5, 0.02  # of one sample, in number or as a share of all, where that cannot be told
 HARDLY_ANY, NEARLY_ALL, COLUMNS_LOOKED_AT = 0.1, 0.9, 32  # to tell samples that were drawn again
@@ -46,8 +47,9 @@ def find_copies(
     found, sets = np.unique(hashes, return_inverse=True)
     if len(found) == len(hashes):
         return None
-    right = predicted_columns(logits) == codes
-    if not (_are_of_one_input(sets, logits) or _labels_are_alike(sets, logits, right)):
+    predicted = predicted_columns(logits)
+    right = predicted == codes
+    if not (_are_of_one_input(sets, logits) or _labels_are_alike(sets, logits, predicted, right)):
         in_doubt = in_doubt or _drawn_again(sets, logits, codes)
         if not _are_copies(sets, right, codes, in_doubt=in_doubt):
             return None
@@ -120,13 +122,16 @@ def _is_half(scores: NDArray[np.float64], error: float) -> bool:
 # ---- by the labels ---------------------------------------------------------------------------------------------------
 
 
-def _labels_are_alike(sets: NDArray[np.int64], logits: NDArray[Any], right: NDArray[np.bool_]) -> bool:
+def _labels_are_alike(
+    sets: NDArray[np.int64], logits: NDArray[Any], predicted: NDArray[np.int64], right: NDArray[np.bool_]
+) -> bool:
     """Whether the labels of identical samples are more alike than their scores explain, as those of one input are.
 
     The intraclass correlation (Fisher, 1925) of r_i - p_i, where r_i is whether sample i is predicted right, and p_i
     its chance by the lead of the largest score: the mean of (r_i - p_i) (r_j - p_j) over pairs of identical samples,
     divided by the mean of (r_i - p_i)^2. Different samples with the same scores have hardly any, as those with similar
-    scores are right as often. The standard error is that of a ratio of sums over sets.
+    scores are right as often. The standard error is that of a ratio of sums over sets. Hard decisions, 0 and 1, have
+    hardly more sets than classes, some of which are easier than others: they tell nothing.
     """
     largest, second = two_largest(logits)
     rest = right - _chance_by_rank(largest - second, right)
@@ -135,7 +140,7 @@ def _labels_are_alike(sets: NDArray[np.int64], logits: NDArray[Any], right: NDAr
     pairs = (sums[several] ** 2 - squares[several]) / (sizes[several] - 1)
     total = squares[several].sum()
     erring = np.count_nonzero(np.bincount(sets, ~right)[several])
-    if erring < ENOUGH_SETS or total <= 0:
+    if erring < LEAST_ERRING or len(sizes) < LEAST_SETS * len(np.unique(predicted)):
         return False
     correlation = pairs.sum() / total
     error = np.sqrt(np.sum((pairs - correlation * squares[several]) ** 2)) / total
