@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from aftermax.auto.warm import compile_all
 from hardening import array_kinds, report
 from hardening.array_calls import CALLS
 from hardening.array_values import made
@@ -36,6 +37,7 @@ SAME_VALUES = {  # as those of the plain array
 def run(count: int | None = None, minutes: float | None = None) -> str:
     """Make ``count`` calls; ``minutes`` is not used."""
     total = count or 2_200
+    compile_all(progress=False)  # takes longer than a call may
     rows, findings, started = [], [], time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         for call in CALLS:
