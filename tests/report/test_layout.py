@@ -79,6 +79,16 @@ def test_on_a_narrow_screen_pairs_have_two_lines_and_columns_show_that_they_can_
     assert "none" not in page.eval_on_selector_all("th button", arrow)
 
 
+def test_on_a_phone_each_number_of_a_wide_table_says_what_it_is(opened, animals):
+    page = opened(*animals, width=400)
+    labels = "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
+    numbers = page.locator("#classes tbody tr").first.locator("td:not(.text)")
+    headings = page.locator("#classes th").all_text_contents()[1:]
+    assert numbers.evaluate_all(labels) == [f'"{heading}"' for heading in headings]
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert numbers.evaluate_all(labels) == ["none"] * len(headings)
+
+
 def test_charts_are_redrawn_when_the_window_is_narrowed(opened, animals):
     page = opened(*animals, width=1400)
     page.set_viewport_size({"width": 360, "height": 800})

@@ -145,13 +145,15 @@ def _table(
 ) -> str:
     """A table that scrolls by itself where it is too wide. With ``sorted_by``, its columns can be sorted.
 
-    The first columns, as many as ``texts``, hold text; the others hold numbers. Of a wide table, a row has two lines
-    on a narrow screen.
+    The first columns, as many as ``texts``, hold text; the others hold numbers. Of a wide table, a row is a list on a
+    narrow screen, of numbers and what they are.
     """
-    wide = ' class="wide"' if len(headings) > NARROW_COLUMNS else ""
+    is_wide = len(headings) > NARROW_COLUMNS
+    wide = ' class="wide"' if is_wide else ""
     kinds = ["text" if column < texts else "count" for column in range(len(headings))]
     top = "".join(_heading(heading, kinds[column], column, sorted_by) for column, heading in enumerate(headings))
-    body = "\n".join("<tr>" + "".join(map(_cell, row, kinds)) + "</tr>" for row in rows)
+    labels = ["", *headings[1:]] if is_wide else [""] * len(headings)
+    body = "\n".join("<tr>" + "".join(map(_cell, row, kinds, labels)) + "</tr>" for row in rows)
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{name}-caption">\n'
         f'<table id="{name}"{wide}><caption id="{name}-caption"><span>{escaped(caption)}</span></caption>\n'
@@ -166,5 +168,7 @@ def _heading(heading: str, kind: str, column: int, sorted_by: int | None) -> str
     return f'<th scope="col" class="{kind}" aria-sort="{order}"><button type="button">{heading}</button></th>'
 
 
-def _cell(cell: Cell, kind: str) -> str:
-    return f'<td class="{kind}" data-value="{cell.value:g}">{cell.shown}</td>'
+def _cell(cell: Cell, kind: str, label: str) -> str:
+    labelled = f' data-label="{label}"' if label and cell.shown else ""
+    shown = f"<span>{cell.shown}</span>" if labelled else cell.shown
+    return f'<td class="{kind}" data-value="{cell.value:g}"{labelled}>{shown}</td>'

@@ -12,6 +12,7 @@ from string import Template
 
 from aftermax._check.result import HEADINGS, NOTE, Check
 from aftermax._utils.files import checked_output_path, write_text
+from aftermax.report._tables import NARROW_COLUMNS
 from aftermax.report._text import escaped, unbroken
 
 DRIFT_HEADINGS = ["", "quantity", "class", "was", "is", "effect", "p-value"]
@@ -88,16 +89,25 @@ def _drift(check: Check) -> str:
 
 
 def _section(heading: str, note: str, headings: Sequence[str], rows: Sequence[Sequence[str]], texts: int) -> str:
-    head, body = _line("th", headings, texts), "\n".join(_line("td", row, texts) for row in rows)
-    table = f"<table>\n<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody></table>"
+    is_wide = len(headings) - texts >= NARROW_COLUMNS
+    head = _line("th", headings, texts)
+    body = "\n".join(_line("td", row, texts, headings if is_wide else ()) for row in rows)
+    wide = ' class="wide"' if is_wide else ""
+    table = f"<table{wide}>\n<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody></table>"
     words = unbroken(escaped(note))
     return f'<section>\n<h2>{heading}</h2>\n<p>{words}</p>\n<div class="scroll">{table}</div>\n</section>'
 
 
-def _line(tag: str, cells: Sequence[str], texts: int) -> str:
-    """A row of a table; its first cells are text, the others numbers."""
+def _line(tag: str, cells: Sequence[str], texts: int, headings: Sequence[str] = ()) -> str:
+    """A row of a table; its first cells are text, the others numbers. With ``headings``, these say what they are."""
     kinds = [' class="text"' if column < texts else "" for column in range(len(cells))]
-    shown = (f"<{tag}{kind}>{unbroken(escaped(cell))}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
+    for column, heading in enumerate(headings):
+        if column >= texts and cells[column]:
+            kinds[column] += f' data-label="{escaped(heading)}"'
+    shown = (
+        f"<{tag}{kind}><span>{unbroken(escaped(cell))}</span></{tag}>" if cell else f"<{tag}{kind}></{tag}>"
+        for cell, kind in zip(cells, kinds, strict=True)
+    )
     return f"<tr>{''.join(shown)}</tr>"
 
 

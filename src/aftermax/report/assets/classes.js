@@ -99,10 +99,14 @@ function classRow(one) {
   name.textContent = one.name;
   row.insertCell().append(name);
   row.cells[0].className = "text";
-  for (const text of [...texts, count(one.wins), count(one.losses)]) {
+  const headings = document.querySelectorAll("#classes th");
+  [...texts, count(one.wins), count(one.losses)].forEach((text, place) => {
     const cell = row.insertCell();
     cell.className = "count";
-    cell.textContent = text;
-  }
+    if (!text) return;
+    cell.dataset.label = headings[place + 1].textContent;
+    cell.append(document.createElement("span"));
+    cell.firstChild.textContent = text;
+  });
   return row;
 }
