@@ -42,7 +42,9 @@ def test_classes_that_nobody_labelled_are_taken_for_absent_and_the_head_says_so_
     logits, codes = world()
     known = codes[:1000] < 15
     some, labels, new, truth = logits[:1000][known], codes[:1000][known], logits[1000:], codes[1000:]
-    with pytest.warns(UserWarning, match=r"No sample has the label 15, 16, 17, 18, 19\. Softmax gives such classes") as caught:
+    with pytest.warns(
+        UserWarning, match=r"No sample has the label 15, 16, 17, 18, 19\. Softmax gives such classes"
+    ) as caught:
         absent = aftermax.fit(some, labels)
     assert len(caught) == 1
     with warnings.catch_warnings():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from aftermax._cli.class_numbers import class_weight, numbers_by_class
+from aftermax._cli.class_numbers import class_weight, numbers_by_class, share
 from aftermax._cli.option_groups import with_option_groups
 from aftermax._cli.options import (
     HeadName,
@@ -91,7 +91,6 @@ def audit(
 
 def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tuple[Audit, LabelledScores]:
     """The audit of a score file, and the file's content. What is warned of while reading is among its warnings."""
-    from aftermax._abstention.threshold import check_limits
     from aftermax._scorefiles import read_scores
 
     if head.head is not HeadName.auto and head.class_prior is not None:
@@ -106,7 +105,7 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     if head.costs is not None and head.metric is not None:
         raise ValueError("--costs and --metric cannot be used together: decide by one of the two.")
     if head.max_error is not None:
-        check_limits(head.max_error)
+        share("--max-error", head.max_error)
     if file.positive is not None and file.classes is not None:
         raise ValueError("--positive and --classes cannot be used together: --positive is for one column of scores.")
     options = replace(
@@ -168,7 +167,7 @@ def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassi
         estimator,
         costs=None if head.costs is None else read_costs(head.costs, classes),
         metric=None if head.metric is None else head.metric.value,
-        max_error=head.max_error,
+        max_error=None if head.max_error is None else share("--max-error", head.max_error),
         random_state=head.seed,
     )
 
