@@ -75,8 +75,8 @@ class Overlap:
     >>> round(overlap.share, 1)
     1.0
     >>> overlap.add(logits[500:] + 1)
-    >>> round(overlap.share, 1)
-    0.5
+    >>> 0.4 < overlap.share < 0.6
+    True
     """
 
     def __init__(self, fingerprint: Fingerprint) -> None:
