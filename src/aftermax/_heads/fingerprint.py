@@ -83,7 +83,7 @@ class Overlap:
         self._fitted_on = fingerprint
         self._known = np.array(fingerprint.smallest, dtype=np.uint64)
         # Up to which hash all of the fit are known: up to the largest that is kept or, if all are kept, up to any.
-        self._known_up_to = self._known[-1] if len(self._known) == MOST else np.uint64(MODULUS)
+        self._known_up_to = self._known.max() if len(self._known) == MOST else np.uint64(MODULUS)
         self._found: set[int] = set()
         self._again = self._new = 0  # of the samples with hashes up to there, those of the fit and the others
         self._total = 0
