@@ -182,12 +182,13 @@ def test_for_whom_it_is_better_and_for_whom_worse(nets, fields, text):
         (
             {},
             "This assumes that classes will be as frequent as here: 0 99.0 %, 1 1.0 %. If they will not be, pass their "
-            "true shares as class_prior.",
+            "true shares as class_prior (--class-prior on the command line).",
         ),
         (
             {"weighted": True, "class_shares": (0.25, 0.75)},
             "This assumes that classes will be as frequent as the weights say: 1 75.0 %, 0 25.0 %. If they will not "
-            "be, pass their true shares as class_prior. The probabilities are for these shares, too.",
+            "be, pass their true shares as class_prior (--class-prior on the command line). The probabilities are for "
+            "these shares, too.",
         ),
         ({"chosen": "softmax"}, ""),  # softmax has learned nothing of them
     ],

@@ -44,7 +44,7 @@ def test_features_that_do_not_fit_are_refused():
     head = AutoHead(alpha=0.0, cv=2).fit(logits, labels, features=logits[:, :4])
     with pytest.raises(
         ValueError,
-        match=r"^This head was fitted with features: pass the name of the tensor with the features \(4 columns\)\.$",
+        match=r"^This head was fitted with features: pass the name of .* features \(4 columns\) \(--features-from on",
     ):
         attach(small_network(np.eye(10)), head)
     with pytest.raises(
@@ -64,7 +64,8 @@ def test_names_of_logits_and_features_are_asked_for_at_once():
         attach(network, head)
     assert str(error.value).endswith(
         ": pass the name of the tensor with the logits ('end1' is float of shape (n, 10), 'logits' is float of shape "
-        "(n, 10)) and the name of the tensor with the features (10 columns, such as 'end1', 'end0', 'logits', 'x')."
+        "(n, 10)) and the name of the tensor with the features (10 columns, such as 'end1', 'end0', 'logits', 'x') "
+        "(--logits-from and --features-from on the command line)."
     )
     with pytest.warns(UserWarning, match="The features are not named, so the head takes 'x'"):
         attach(network, head, logits="logits")

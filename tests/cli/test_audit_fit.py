@@ -104,12 +104,50 @@ def test_options_name_columns_of_any_name_and_say_that_scores_are_probabilities(
     assert printed["gain"] == pytest.approx(found.gain, abs=0.1)
 
 
-def test_a_warning_is_one_line_that_names_the_option(folder):
+def test_a_warning_is_one_line_that_names_the_option_and_is_given_once(folder):
     asked = ["--label-column", "truth", "--ignore", "id", "--classes", "bee,ant,cat", "--head", "sph"]
     done = run_here("audit", "odd.csv", *asked, cwd=folder, check=True)
+    assert done.stdout.count("Warning: logits look like probabilities") == 1
+    assert done.stderr == ""
+    done = run_here("audit", "odd.csv", *asked, "--json", cwd=folder, check=True)
     assert done.stderr.startswith("aftermax: warning: logits look like probabilities")
     assert done.stderr.endswith(" in Python, --log on the command line.\n")
     assert done.stderr.count("\n") == 1
+
+
+def test_columns_are_of_the_same_classes_at_fit_and_predict_and_every_output_says_how_they_were_found(tmp_path):
+    """Headings are not sorted, and differ from the labels by a prefix."""
+    logits, codes = weak()
+    fruit = np.array(["plum", "fig", "kiwi"])
+    table = {f"logit_{name}": logits[:, j] for j, name in enumerate(fruit)}
+    csv.write_csv(pa.table(table | {"label": fruit[codes]}), tmp_path / "val.csv")
+    csv.write_csv(pa.table(dict(reversed(table.items()))), tmp_path / "new.csv")
+    fitted = run_here("fit", "val.csv", "-o", "head.npz", cwd=tmp_path, check=True)
+    says = (
+        "val.csv: the columns are called like the labels with 'logit_' before each: logit_plum, logit_fig, logit_kiwi"
+    )
+    assert fitted.stderr.count(says) == 1
+    done = run_here("predict", "head.npz", "new.csv", cwd=tmp_path, check=True)
+    assert done.stdout.splitlines()[1:] == aftermax.load(tmp_path / "head.npz").predict(logits).tolist()
+    asked = ["audit", "val.csv", "--html", "report.html", "--card", "card.md"]
+    found = json.loads(run_here(*asked, "--json", cwd=tmp_path, check=True).stdout)
+    assert found["classes"] == fruit.tolist()
+    assert [says in message for message in found["warnings"]] == [True]
+    for output in ("report.html", "card.md"):
+        assert "before each: logit" in (tmp_path / output).read_text().replace("\\", "")
+    done = run_here(*asked, cwd=tmp_path, check=True)
+    assert done.stdout.count(says) == 1
+    assert says not in done.stderr
+
+
+def test_a_column_that_is_no_class_is_warned_of_once(tmp_path):
+    logits, codes = weak(300)
+    table = {name: logits[:, j] for j, name in enumerate(NAMES)} | {"conf": np.random.default_rng(0).random(300)}
+    csv.write_csv(pa.table(table | {"label": NAMES[codes]}), tmp_path / "s.csv")
+    found = json.loads(run_here("audit", "s.csv", "--json", cwd=tmp_path, check=True).stdout)
+    (message,) = found["warnings"]
+    assert "'conf'" in message
+    assert "--ignore" in message
 
 
 @pytest.mark.parametrize("head", ["auto", "sph"])

@@ -122,7 +122,7 @@ def test_a_page_for_the_browser_is_written(folder, tmp_path):
 
 def test_the_samples_of_the_fit_are_known_again(folder):
     done = run_here("check", "head.npz", "val.csv", cwd=folder, check=True)
-    assert done.stdout.startswith("Not enough samples to tell: these are samples that the head was fitted on")
+    assert done.stdout.startswith("Nothing can be told: these are samples that the head was fitted on")
 
 
 def test_predict_says_that_its_accuracy_on_them_is_too_optimistic(folder, tmp_path):
@@ -139,7 +139,7 @@ def test_predict_says_so_of_a_part_of_them(folder, tmp_path):
     new = (folder / "new.csv").read_text().splitlines()[1:]
     (tmp_path / "both.csv").write_text((folder / "val.csv").read_text() + "\n".join(new) + "\n")
     done = run_here("predict", folder / "head.npz", tmp_path / "both.csv", "-o", tmp_path / "out.csv", check=True)
-    assert "; some of these are samples that the head was fitted on" in done.stderr
+    assert re.search("; (some|most) of these are samples that the head was fitted on", done.stderr)
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------

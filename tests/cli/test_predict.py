@@ -161,12 +161,12 @@ def test_columns_of_other_names_are_read_in_order_if_the_classes_are_0_1_2(tmp_p
     logits, labels = rows()
     head = aftermax.SPHClassifier(min_gain=-1.0).fit(logits, labels)
     aftermax.save(head, tmp_path / "head.npz")
-    csv.write_csv(pa.table({f"z{j}": logits[:, j] for j in range(3)}), tmp_path / "s.csv")
+    csv.write_csv(pa.table({name: logits[:, j] for j, name in enumerate("zyx")}), tmp_path / "s.csv")
     done = run_here("predict", "head.npz", "s.csv", cwd=tmp_path, check=True)
     assert done.stdout.splitlines()[1:] == list(map(str, head.predict(logits)))
     warning, summary = done.stderr.splitlines()
     assert warning == (
-        "aftermax: warning: s.csv has no column that is called like a class: z0, z1, z2 are used as 0, 1, 2, in this "
+        "aftermax: warning: s.csv has no column that is called like a class: z, y, x are used as 0, 1, 2, in this "
         "order."
     )
     assert summary == "200 rows"

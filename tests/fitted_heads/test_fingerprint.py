@@ -37,6 +37,26 @@ def test_a_part_of_the_samples_is_estimated(again, new):
     assert found == pytest.approx(again / (again + new), abs=0.12)
 
 
+@pytest.mark.parametrize("n_fitted", [100, 400, 1000])
+def test_a_dozen_samples_of_the_fit_are_mostly_known_again_and_a_dozen_others_never(n_fitted):
+    logits, others = (make_samples(n_samples=n_fitted, seed=seed)[0] for seed in (0, 1))
+    dozens = [slice(first, first + 12) for first in range(0, n_fitted - 12, 12)]
+    shares = np.array([share_of(logits, logits[some]) for some in dozens])
+    assert np.mean(shares >= 0.5) > {100: 0.99, 400: 0.95, 1000: 0.7}[n_fitted]
+    assert (shares == 1.0).all() == (n_fitted == 100)  # all hashes are kept: that is for sure
+    assert all(share_of(logits, others[some]) == 0.0 for some in dozens)
+
+
+def test_what_was_counted_elsewhere_adds_up():
+    logits, others = make_samples(n_samples=1000)[0], make_samples(n_samples=1000, seed=1)[0]
+    whole, first, second = (Overlap(Fingerprint.of(logits)) for _ in range(3))
+    whole.add(np.vstack([logits, others]))
+    first.add(logits)
+    second.add(others)
+    first.add_state(second.to_state())
+    assert first.share == whole.share == pytest.approx(0.5, abs=0.1)
+
+
 def test_one_sample_that_is_the_same_proves_nothing():
     logits, others = make_samples(n_samples=100)[0], make_samples(n_samples=100, seed=1)[0]
     assert share_of(logits, others, logits[:2]) == 0.0

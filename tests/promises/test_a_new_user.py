@@ -50,7 +50,7 @@ def test_class_proportions_that_were_told_are_not_asked_for_again():
     labels = rng.integers(2, size=300)
     score = 3 * (labels - 0.5) + rng.normal(size=300) + 1.5
     told = aftermax.audit(np.column_stack([-score, score]), labels, class_prior=[0.3, 0.7])
-    assert "class_prior says" in str(told)
+    assert "class_prior (--class-prior on the command line) says" in str(told)
     assert "pass their true shares" not in str(told)
 
 

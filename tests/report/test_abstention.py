@@ -24,6 +24,12 @@ def test_the_promise_is_in_the_page_with_its_method(decided):
     assert "fixed-sequence testing" in page
 
 
+def test_without_a_largest_error_the_option_is_named_as_in_python_and_on_the_command_line():
+    logits, labels = make_samples()
+    page = html_report(audit(logits, labels, SoftmaxClassifier()), logits, labels).replace("\u2011", "-")
+    assert "max_error of a Decider, --max-error on the command line" in page
+
+
 def test_without_probabilities_out_of_fold_there_is_no_such_section():
     logits, labels = make_samples()
     page = html_report(audit(logits, labels, GaussianNB()), logits, labels)

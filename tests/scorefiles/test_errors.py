@@ -45,7 +45,7 @@ GOOD = "a,b,label\n1,2,a\n3,1,b\n"
         ("a,b,label\n1,2,a\n3,1\n", {}, "s.csv, line 3 has 2 cells, but there are 3 headings: correct"),
         ("a,b,label\n1,2,a\n3,1,b,4\n", {}, "s.csv, line 3 has 4 cells, but there are 3 headings: correct"),
         ("a,b,label\n1,2,a\n3,1,a\n", {}, "s.csv: labels hold one class only, 'a'"),
-        ("ab,b,label\n1,2,b\n3,1, AB\n1,2,c\n", {}, "s.csv, line 3: the label ' AB' has no column; there is 'ab'. Cor"),
+        ("ant,b,label\n1,2,b\n3,1,ANTS\n1,2,c\n", {}, "s.csv, line 3: the label 'ANTS' has no column; there is 'ant'."),
         ("a,b,label\n1,2,a\n3,1,c\n", {}, "s.csv, line 3: the label 'c' has no column; there are a, b. Correct the"),
         ("1,2,label\n1,2,0\n3,1,1\n", {}, "s.csv, line 2: the label '0' has no column; there are 1, 2. .* --classes"),
         (GOOD, {"classes": ("b", "c")}, "s.csv, line 2: the label 'a' is not one of --classes; there are b, c."),
@@ -141,12 +141,19 @@ def test_a_column_whose_class_no_row_has_gets_a_warning(samples, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("labels", "classes"), [(["x", "y", "w"], "w, x, y"), (["0", "1", "0"], "0, 1, 2"), (["3", "5", "9"], "3, 5, 9")]
+    ("labels", "named"), [(["x", "y", "w"], "w, x, y"), (["3", "5", "9"], "3, 5, 9"), (["x", "y", "x"], "x, y")]
 )
-def test_columns_that_are_called_like_no_label_are_listed_in_a_warning(tmp_path, labels, classes):
-    content = "z0,z1,z2,label\n" + "".join(f"0.5,1,2,{label}\n" for label in labels)
-    with pytest.warns(UserWarning, match=f"no column that is called like a label: z0, z1, z2 are used as {classes},"):
+def test_columns_that_are_called_like_no_label_are_refused_as_sorted_labels_would_be_a_guess(tmp_path, labels, named):
+    content = "u,v,z-1,label\n" + "".join(f"0.5,1,2,{label}\n" for label in labels)
+    message = rf"are u, v, z-1, the labels {named}\. Name the class of each column with --classes, in the order"
+    with pytest.raises(ValueError, match=message):
         read_scores(write_text(tmp_path / "s.csv", content))
+
+
+def test_columns_in_order_are_listed_in_a_warning_if_the_class_of_one_has_no_label(tmp_path):
+    path = write_text(tmp_path / "s.csv", "u,v,w,label\n0.5,1,2,0\n0.5,1,2,1\n")
+    with pytest.warns(UserWarning, match="no column that is called like a label: u, v, w are used as 0, 1, 2, in this"):
+        read_scores(path)
 
 
 def test_a_first_line_of_integers_is_not_headings_either(tmp_path):

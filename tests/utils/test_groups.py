@@ -8,6 +8,7 @@ from scipy.special import log_softmax, logit
 from sklearn.tree import DecisionTreeClassifier
 
 from aftermax._utils.groups import as_groups, joined_groups
+from aftermax._utils.one_logit import log_odds, two_columns
 from aftermax._utils.softmax import softmax
 from helpers.samples import make_samples
 
@@ -248,6 +249,37 @@ def test_probabilities_that_single_precision_takes_for_1_are_no_copies(n_classes
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert joined_groups(None, given, codes) is None
+
+
+def saturated(seed, n_samples=800):
+    """Log-odds of a binary model, many of them far from 0, and labels that they often get wrong."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(2, size=n_samples)
+    return (codes - 0.4) * 25 + 14 * rng.normal(size=n_samples), codes
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("seed", range(3))
+def test_log_odds_of_probabilities_that_are_clipped_are_no_copies(precision, seed):
+    odds, codes = saturated(seed)
+    probabilities = (1 / (1 + np.exp(-odds))).astype(precision)
+    given = two_columns(log_odds(probabilities[:, None]))
+    assert len(np.unique(given, axis=0)) < 0.9 * len(given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joined_groups(None, given, codes) is None
+
+
+@pytest.mark.parametrize("scale", [1.0, 5.0])
+def test_inputs_that_several_people_labelled_are_found_among_log_odds_that_are_clipped(scale):
+    rng = np.random.default_rng(0)
+    odds, codes = saturated(0, n_samples=150)
+    which = np.repeat(np.arange(150), 3)
+    given = two_columns(log_odds(1 / (1 + np.exp(-odds / scale))[:, None]))[which]
+    labels = np.where(rng.random(len(which)) < 0.85, codes[which], 1 - codes[which])
+    with pytest.warns(UserWarning, match="are identical"):
+        found = joined_groups(None, given, labels)
+    assert same_partition(found, np.unique(given, axis=0, return_inverse=True)[1])
 
 
 def test_inputs_that_several_people_labelled_are_found_among_those_that_are_certain():

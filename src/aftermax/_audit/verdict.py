@@ -162,10 +162,16 @@ def class_mix(audit: Audit) -> str:
     named = ", ".join(f"{name} {percent(share)}" for share, name in order[:MAX_SHARES_NAMED])
     others = f", and {len(order) - MAX_SHARES_NAMED:,} others" if len(order) > MAX_SHARES_NAMED else ""
     told = getattr(getattr(audit.head, "head_", audit.head), "class_prior", None) is not None
-    source = "class_prior says" if told else "the weights say" if audit.weighted else "here"
+    source = (
+        "class_prior (--class-prior on the command line) says"
+        if told
+        else "the weights say"
+        if audit.weighted
+        else "here"
+    )
     text = f"This assumes that classes will be as frequent as {source}: {named}{others}."
     if not told:
-        text += " If they will not be, pass their true shares as class_prior."
+        text += " If they will not be, pass their true shares as class_prior (--class-prior on the command line)."
     if audit.weighted:
         text += " The probabilities are for these shares, too."
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aftermax._check.comparisons import Compared, RefitCompared
-from aftermax._heads.fingerprint import NOTABLE
+from aftermax._heads.fingerprint import MOST_OF_THEM, NOTABLE
 from aftermax._utils.paired_tests import ALPHA, samples_range
 from aftermax._utils.text import fewer, fewer_between, p_value, percent, rounded_up
 
@@ -78,7 +78,7 @@ def verdict(check: Check) -> str:
     if check.n_samples == 1:
         return "Not enough samples to tell: one sample proves nothing; label more, and check again."
     if was_fitted_on(check):
-        return f"Not enough samples to tell: {_fitted_on(check)}, which prove nothing; pass samples that came later."
+        return f"Nothing can be told: {_fitted_on(check)}, which prove nothing; pass samples that came later."
     if check.action == "refit" and check.refit is not None:
         return _refit(check, found, check.refit)
     return {"keep": _keep, "drop": _drop}.get(check.action, _not_enough)(check, found)
@@ -95,7 +95,8 @@ def drift_sentence(check: Check) -> str:
 def _fitted_on(check: Check) -> str:
     if check.fitted_on_share == 1:
         return "these are samples that the head was fitted on"
-    return f"about {check.fitted_on_share:.0%} of these are samples that the head was fitted on".replace("%", " %")
+    some = "most" if check.fitted_on_share >= MOST_OF_THEM else "some"  # it is an estimate
+    return f"{some} of these are samples that the head was fitted on"
 
 
 def _keep(check: Check, found: Compared) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from aftermax._cli.class_numbers import class_weight, numbers_by_class
+from aftermax._cli.class_numbers import class_weight, numbers_by_class, share
 from aftermax._cli.option_groups import with_option_groups
 from aftermax._cli.options import (
     HeadName,
@@ -18,7 +19,15 @@ from aftermax._cli.options import (
     split_names,
     text_option,
 )
-from aftermax._cli.output import announce_compilation, check_output, print_json, print_message, print_result
+from aftermax._cli.output import (
+    announce_compilation,
+    check_output,
+    print_json,
+    print_message,
+    print_result,
+    print_warnings,
+)
+from aftermax._utils.warned import kept_warnings
 
 if TYPE_CHECKING:
     from typing import Any
@@ -74,14 +83,14 @@ def audit(
         write_card(card, result, title=title or (f"A head for the outputs in {name}" if name else None))
         print_message(f"Written to {card}")
     if as_json:
+        print_warnings(result.warnings)
         print_json(result.to_dict())
     else:
         print_result(result)
 
 
 def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tuple[Audit, LabelledScores]:
-    """The audit of a score file, and the file's content."""
-    from aftermax._abstention.threshold import check_limits
+    """The audit of a score file, and the file's content. What is warned of while reading is among its warnings."""
     from aftermax._scorefiles import read_scores
 
     if head.head is not HeadName.auto and head.class_prior is not None:
@@ -96,7 +105,7 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
     if head.costs is not None and head.metric is not None:
         raise ValueError("--costs and --metric cannot be used together: decide by one of the two.")
     if head.max_error is not None:
-        check_limits(head.max_error)
+        share("--max-error", head.max_error)
     if file.positive is not None and file.classes is not None:
         raise ValueError("--positive and --classes cannot be used together: --positive is for one column of scores.")
     options = replace(
@@ -107,24 +116,42 @@ def run_audit(scores: Path, head: HeadOptions, file: LabelledFileOptions) -> tup
         weights=file.weights,
         with_features=with_features,
     )
-    samples = read_scores(str(scores), options)
+    with kept_warnings() as while_reading:
+        samples = read_scores(str(scores), options)
     if samples.answers is not None:
         print_message(samples.answers.summary)
 
     from aftermax._audit.run import audit
 
     announce_compilation()
-    result = audit(
-        samples.logits if samples.answers is None else samples.answers,
-        samples.labels,
-        _estimator(head, samples.classes),
-        features=samples.features,
-        sample_weight=samples.weights,
-        groups=samples.groups,
-        classes=samples.classes,
-        random_state=head.seed,
-    )
-    return result, samples
+    with kept_warnings():  # the result has them
+        result = audit(
+            samples.logits if samples.answers is None else samples.answers,
+            samples.labels,
+            _estimator(head, samples.classes),
+            features=samples.features,
+            sample_weight=samples.weights,
+            groups=samples.groups,
+            classes=samples.classes,
+            random_state=head.seed,
+        )
+    return replace(result, warnings=_each_once(while_reading, result.warnings, samples)), samples
+
+
+def _each_once(while_reading: Sequence[str], found: Sequence[str], samples: LabelledScores) -> tuple[str, ...]:
+    """All warnings. Classes that no row has are named by one of them: that which knows most."""
+    import numpy as np
+
+    from aftermax._scorefiles.label_checks import NO_ROW
+    from aftermax._utils.rare_classes import NO_SAMPLE, rare_classes_message
+
+    if any(text.startswith(NO_SAMPLE) for text in found):
+        while_reading = [text for text in while_reading if NO_ROW not in text]
+    elif any(NO_ROW in text for text in while_reading):
+        labels = set(samples.labels.tolist())
+        absent = np.array([name not in labels for name in samples.classes.tolist()])
+        found = [text for text in found if text != rare_classes_message(samples.classes[absent])]
+    return tuple(dict.fromkeys([*while_reading, *found]))
 
 
 def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassifierCV | SoftmaxClassifier | Decider:
@@ -140,7 +167,7 @@ def _estimator(head: HeadOptions, classes: NDArray[Any]) -> AutoHead | SPHClassi
         estimator,
         costs=None if head.costs is None else read_costs(head.costs, classes),
         metric=None if head.metric is None else head.metric.value,
-        max_error=head.max_error,
+        max_error=None if head.max_error is None else share("--max-error", head.max_error),
         random_state=head.seed,
     )
 

@@ -19,7 +19,15 @@ from aftermax._cli.options import (
     file_option,
     text_option,
 )
-from aftermax._cli.output import announce_compilation, check_output, print_json, print_message, print_result
+from aftermax._cli.output import (
+    announce_compilation,
+    check_output,
+    print_json,
+    print_message,
+    print_result,
+    print_warnings,
+)
+from aftermax._utils.warned import kept_warnings
 
 
 @with_option_groups
@@ -52,19 +60,22 @@ def check(
         raise ValueError("--title needs --html: it is the title of the page.")
     fitted, fitted_on = read_head(head, scores)
     options = replace(options_for_head(file.read_options(labels), fitted, fitted_on), groups=groups, weights=weights)
-    samples = read_for_check(fitted, str(scores), options)
+    with kept_warnings() as while_reading:
+        samples = read_for_check(fitted, str(scores), options)
 
     from aftermax._check.run import check
 
     announce_compilation()
-    result = check(
-        without_column_names(fitted),
-        samples.logits,
-        samples.labels,
-        features=samples.features,
-        sample_weight=samples.weights,
-        groups=samples.groups,
-    )
+    with kept_warnings():  # the result has them
+        result = check(
+            without_column_names(fitted),
+            samples.logits,
+            samples.labels,
+            features=samples.features,
+            sample_weight=samples.weights,
+            groups=samples.groups,
+        )
+    result = replace(result, warnings=tuple(dict.fromkeys([*while_reading, *result.warnings])))
     if html is not None:
         from aftermax.report.check_page import write_check
 
@@ -72,6 +83,7 @@ def check(
         write_check(html, result, title=heading)
         print_message(f"Written to {html}")
     if as_json:
+        print_warnings(result.warnings)
         print_json(result.to_dict())
     else:
         print_result(result)

@@ -1,4 +1,4 @@
-"""A number for each class, as --class-weight and --class-prior take them."""
+"""Numbers as the options take them: one for each class, for --class-weight and --class-prior; a share."""
 
 from __future__ import annotations
 
@@ -54,3 +54,20 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def share(option: str, text: str) -> float:
+    """A share of all, as it is typed after an option: between 0 and 1.
+
+    Examples
+    --------
+    >>> from aftermax._cli.class_numbers import share
+    >>> share("--max-error", "0.02")
+    0.02
+    """
+    from aftermax._abstention.threshold import LEAST
+
+    value = _number(text)
+    if value is None or not LEAST <= value < 1.0:
+        raise ValueError(f"{option} {text} is not possible: write a number between 0 and 1, as 0.02 for 2 %.")
+    return value

@@ -13,7 +13,7 @@ def demo(
         "aftermax-demo"
     ),
 ) -> None:
-    """Fit heads to real networks, offline, in under a minute.
+    """Fit heads to real networks, offline, in about a minute.
 
     The networks' outputs ship with the package.
     """

@@ -10,7 +10,7 @@ import typer
 from aftermax._cli.audit import run_audit
 from aftermax._cli.option_groups import with_option_groups
 from aftermax._cli.options import HeadOptions, Json, LabelledFileOptions, Scores
-from aftermax._cli.output import check_output, print_json, print_message
+from aftermax._cli.output import check_output, print_json, print_message, print_warnings
 
 if TYPE_CHECKING:
     from aftermax._audit.result import Audit
@@ -39,6 +39,7 @@ def fit(
     from aftermax._audit.verdict import abstention
     from aftermax.storage.head_files import write_head
 
+    print_warnings(result.warnings)
     write_head(result.head, out, _fitted_on(samples, file.log))
     if as_json:
         print_json(result.to_dict() | {"scores": "probabilities" if file.log else "logits", "saved": str(out)})

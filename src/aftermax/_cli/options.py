@@ -148,13 +148,12 @@ class HeadOptions:
         typer.Option("--metric", help="Decide for a metric other than accuracy (Decider).", show_default=False),
     ] = None
     max_error: Annotated[
-        float | None,
-        typer.Option(
+        str | None,
+        text_option(
             "--max-error",
-            metavar="SHARE",
-            help="The largest error that is acceptable where the head decides alone, as 0.02; all other samples are "
-            "for a person: predict says which (Decider).",
-            show_default=False,
+            "The largest error that is acceptable where the head decides alone, as 0.02; all other samples are for a "
+            "person: predict says which (Decider).",
+            "SHARE",
         ),
     ] = None
     seed: Annotated[

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from aftermax._utils.files import checked_output_path
 from aftermax._utils.text import escaped_controls, visible_lines
+from aftermax._utils.warned import warn_once_each
 
 
 def print_json(content: dict[str, object]) -> None:
@@ -30,6 +31,11 @@ def print_result(result: object) -> None:
 def print_message(text: str) -> None:
     """Print on standard error: standard output is for tables, predictions and JSON."""
     print(visible_lines(text), file=sys.stderr)
+
+
+def print_warnings(messages: Iterable[str]) -> None:
+    """Print each warning on standard error. Where a result is printed as text, it has them."""
+    warn_once_each(messages)
 
 
 def announce_compilation() -> None:

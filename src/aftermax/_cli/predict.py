@@ -126,7 +126,7 @@ def _kind(head: Any, options: ReadOptions) -> str:
 
 def _as_text(counts: PredictionCounts, out: Path, kind: str, *, exact: bool) -> str:
     """What was done. Answers are not ``exact``: those of few digits are often the same by chance."""
-    from aftermax._heads.fingerprint import NOTABLE
+    from aftermax._heads.fingerprint import MOST_OF_THEM, NOTABLE
 
     text = f"{counts.rows:,} {'row' if counts.rows == 1 else 'rows'}{kind}"
     if counts.accuracy is not None:
@@ -142,7 +142,8 @@ def _as_text(counts: PredictionCounts, out: Path, kind: str, *, exact: bool) -> 
         text += f"; {number} are unknown to the head, such as {', '.join(map(repr, counts.unknown_labels))}"
     notable = NOTABLE if exact else MOSTLY
     if counts.accuracy is not None and counts.fitted_on_share >= notable:
-        which = "these" if counts.fitted_on_share == 1 else "some of these"
+        share = counts.fitted_on_share
+        which = "these" if share == 1 else "most of these" if share >= MOST_OF_THEM else "some of these"
         text += f"; {which} are samples that the head was fitted on, so its accuracy is too optimistic"
     return text if out == STANDARD_OUTPUT else f"{text}. Written to {out}"
 

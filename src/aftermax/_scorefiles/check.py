@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,8 @@ from aftermax._scorefiles.messages import join_names
 from aftermax._scorefiles.predict import open_for_head
 from aftermax._scorefiles.types import ReadOptions, Rows, ScoreFile
 from aftermax._scorefiles.unpacked import all_rows
+from aftermax._utils.warned import warn
+from aftermax.answers.names import Columns
 
 
 class HeadScores(NamedTuple):
@@ -60,9 +61,8 @@ def _labelled(labels: NDArray[Any] | None, file: ScoreFile) -> slice | NDArray[n
         return slice(None)
     present = np.array([label is not None for label in labels])
     if not present.all():
-        warnings.warn(
+        warn(
             f"{file.name}: {np.count_nonzero(~present):,} of {len(present):,} rows have no label and are left out.",
-            UserWarning,
             stacklevel=4,
         )
     return present
@@ -70,15 +70,18 @@ def _labelled(labels: NDArray[Any] | None, file: ScoreFile) -> slice | NDArray[n
 
 def _classes(head: Any, labels: NDArray[Any], kept: slice | NDArray[np.bool_], file: ScoreFile) -> NDArray[Any]:
     """The labels of these rows as classes of the head, which may be of another type."""
-    numbers = {name: column for column, name in enumerate(labels_to_text(head.classes_).tolist())}
+    names = labels_to_text(head.classes_).tolist()
+    columns = Columns(names)
     rows = np.arange(len(labels))[kept]
     texts = _texts(labels[kept])
-    unknown = next((row for row, text in zip(rows, texts, strict=True) if text not in numbers), None)
+    numbers = {text: columns.find(text, times=0) for text in set(texts)}
+    unknown = next((row for row, text in zip(rows, texts, strict=True) if numbers[text] is None), None)
     if unknown is not None:
         raise ValueError(
             f"{file.name}, {file.row_place(int(unknown))}: the label {labels[unknown]!s} is not a class of the head; "
-            f"there are {join_names(list(numbers))}. Correct the label, or remove the row."
+            f"there are {join_names(names)}. Correct the label, or remove the row."
         )
+    columns.warn_of_spelling(file.name)
     return np.asarray(head.classes_[[numbers[text] for text in texts]])
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from typing import NamedTuple
 
+from aftermax._scorefiles.heading_names import Matched, find_headings
+from aftermax._scorefiles.labels import are_integers, numbered_names
 from aftermax._scorefiles.messages import join_names
 from aftermax._scorefiles.types import ONE_SCORE, ReadOptions
 from aftermax._utils.text import INTEGER
+from aftermax._utils.warned import warn
 
 LABEL_COLUMNS = ("label", "labels")
 FEATURE_PREFIX = "feature_"
@@ -43,7 +45,7 @@ def assign_roles(headings: list[str], options: ReadOptions, name: str) -> Column
     not_logits = {label, options.groups, options.weights, *options.ignore, *options.keep, *UNNAMED}
     others = [one for one in headings if one not in not_logits]
     expected = options.columns or ((options.classes,) if options.classes else ())
-    named = next((list(names) for names in expected if set(names) <= set(others)), None)
+    named = _find_expected(others, options, name)
     known = {one for names in expected for one in names}
     features = [one for one in others if one.startswith(FEATURE_PREFIX) and one not in known]
     logits = named or [one for one in others if one not in features]
@@ -93,6 +95,28 @@ def _label_column(headings: list[str], options: ReadOptions, name: str) -> str |
     return present[0] if present else None
 
 
+def _find_expected(headings: list[str], options: ReadOptions, name: str) -> list[str] | None:
+    """The columns that are called as expected, in this order: exactly, if there are such, or else nearly so."""
+    expected = options.columns or ((options.classes,) if options.classes else ())
+    exact = next((list(names) for names in expected if set(names) <= set(headings)), None)
+    if exact is not None:
+        return exact
+    # --classes may as well say what the columns are, in order: numbers, in x0, x1, x2, do not contradict it.
+    with_affix = bool(options.columns) or not are_integers(options.classes)
+    found: list[tuple[tuple[str, ...], Matched]] = []
+    for names in expected:
+        matched = find_headings(names, headings, with_affix=with_affix)
+        if matched is not None:
+            found.append((names, matched))
+    if not found:
+        return None
+    names, matched = min(found, key=lambda one: one[1].affix is not None)
+    says = matched.says(names, "the classes")
+    if says is not None:
+        warn(f"{name}: {says}", stacklevel=2)
+    return matched.headings
+
+
 def _check_order(logits: list[str], expected: tuple[tuple[str, ...], ...], headings: list[str], name: str) -> None:
     """Refuse columns without a head's names, unless its file holds no headings and the order of the columns is clear.
 
@@ -104,10 +128,9 @@ def _check_order(logits: list[str], expected: tuple[tuple[str, ...], ...], headi
         raise ValueError(f"{_missing_columns(expected, headings, name)} as in the file that the head was fitted on.")
     refuse_number_headings(logits, name)
     used = f"{join_names(logits)} are used as {join_names(list(classes))}, in this order"
-    warnings.warn(
+    warn(
         f"{name} has no column that is called like a class: "
         f"{used if len(classes) > 1 else f'{logits[0]} is used as the score of {classes[0]}'}.",
-        UserWarning,
         stacklevel=2,
     )
 
@@ -132,11 +155,6 @@ def _other_columns(logits: list[str], options: ReadOptions, headings: list[str],
 
 
 # ---- headings that are numbers ---------------------------------------------------------------------------------------
-
-
-def numbered_names(size: int, first: int = 0) -> list[str]:
-    """Names that are consecutive integers."""
-    return list(map(str, range(first, first + size)))
 
 
 def _refuse_decimals(headings: list[str], options: ReadOptions, name: str) -> None:

@@ -8,6 +8,7 @@ import re
 import shlex
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -71,13 +72,20 @@ def open_csv(file: IO[bytes], name: str, options: ReadOptions, size: int, positi
     """A .csv file with a heading for each column."""
     check_pyarrow()
     heading, file = _read_heading(file, name)
+    options = replace(options, **_stripped(options))
     roles = assign_roles(heading.names, options, name)
     batches = _csv_batches(file, name, heading, roles)
     return _score_file(name, heading.names, roles, batches, lambda row: f"line {row + 2}", size, position)
 
 
+def _stripped(options: ReadOptions) -> dict[str, Any]:
+    """The names of single columns as headings are read: without white space around them."""
+    single = {"label_column": options.label_column, "groups": options.groups, "weights": options.weights}
+    return {option: name.strip() for option, name in single.items() if name is not None}
+
+
 def _read_heading(file: IO[bytes], name: str) -> tuple[Heading, IO[bytes]]:
-    """The headings of a .csv file, and the file behind them."""
+    """The headings of a .csv file, without white space around them, and the file behind them."""
     try:
         line = file.readline()
         while line.count(b'"') % 2 and (more := file.readline()):  # a heading may go over several lines
@@ -100,10 +108,10 @@ def _read_heading(file: IO[bytes], name: str) -> tuple[Heading, IO[bytes]]:
 def _split(line: str) -> tuple[list[str], str]:
     """The cells of the first line and their separator: a comma, if there is one outside of quotes."""
     for separator in SEPARATORS:
-        names = next(csv.reader([line], delimiter=separator), [])
+        names = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
         if len(names) > 1:
-            return names, separator
-    return names, ","
+            break
+    return [name.strip() for name in names], separator if len(names) > 1 else ","
 
 
 def _csv_batches(file: IO[bytes], name: str, heading: Heading, roles: ColumnRoles) -> Iterator[pyarrow.RecordBatch]:
@@ -284,7 +292,10 @@ def _find_label_column(names: list[str], name: str, label_column: str | None) ->
 
 
 def _labels(column: pyarrow.Array, name: str) -> NDArray[Any]:
-    """Labels or groups as numbers if the column has a numeric type, else as text; None where one is missing."""
+    """Labels or groups as numbers if the column has a numeric type, else as text without white space around it.
+
+    None where one is missing.
+    """
     import pyarrow
 
     kind = column.type
@@ -296,4 +307,5 @@ def _labels(column: pyarrow.Array, name: str) -> NDArray[Any]:
         values = column.to_pylist()
     except (pyarrow.ArrowException, ValueError, OverflowError) as error:  # times in no zone, or out of range
         raise damaged_file(name, error) from error
-    return np.array([None if value in (None, "") else str(value) for value in values], dtype=object)
+    texts = [None if value is None else str(value).strip() for value in values]
+    return np.array([text or None for text in texts], dtype=object)

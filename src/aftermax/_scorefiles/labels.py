@@ -16,6 +16,11 @@ def are_integers(texts: Iterable[str]) -> bool:
     return all(map(INTEGER.fullmatch, texts))
 
 
+def numbered_names(size: int, first: int = 0) -> list[str]:
+    """Names that are consecutive integers."""
+    return list(map(str, range(first, first + size)))
+
+
 def decode_bytes(labels: NDArray[Any]) -> NDArray[Any]:
     """Labels that are bytes as text; others as they are."""
     return np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels

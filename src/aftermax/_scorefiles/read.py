@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from aftermax._scorefiles.csv_parquet import open_csv, open_parquet, read_label_column
 from aftermax._scorefiles.groups_weights import join_groups, join_weights
 from aftermax._scorefiles.json_lines import open_json_lines
-from aftermax._scorefiles.label_checks import both_classes, check_classes, check_labels, warn_of_columns
+from aftermax._scorefiles.label_checks import both_classes, check_classes, name_columns, warn_of_columns
 from aftermax._scorefiles.labels import match_label_type, text_to_integers
 from aftermax._scorefiles.messages import check_finite, row_number, shell_argument
 from aftermax._scorefiles.npy import ArrayStream, open_npy, open_npz
@@ -68,7 +68,7 @@ def read_scores(path: str, options: ReadOptions | None = None) -> LabelledScores
     logits = batches[0].logits if len(batches) == 1 else np.concatenate([rows.logits for rows in batches])
     labels = _labels(batches, file)
     features = [rows.features for rows in batches if rows.features is not None]
-    classes = _classes(logits, labels, file, options)
+    classes, labels = _classes(logits, labels, file, options)
     return LabelledScores(
         logits,
         labels,
@@ -104,8 +104,10 @@ def _labels(batches: list[Rows], file: ScoreFile) -> NDArray[Any]:
     return text_to_integers(labels)
 
 
-def _classes(logits: NDArray[Any], labels: NDArray[Any], file: ScoreFile, options: ReadOptions) -> NDArray[Any]:
-    """The class of each column; of one column, the negative and the positive class."""
+def _classes(
+    logits: NDArray[Any], labels: NDArray[Any], file: ScoreFile, options: ReadOptions
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The class of each column, of one column the negative and the positive class; and the labels, spelt as these."""
     from aftermax._utils.labels import encode_labels  # imports scikit-learn, which takes a second
 
     given = options.classes
@@ -113,17 +115,18 @@ def _classes(logits: NDArray[Any], labels: NDArray[Any], file: ScoreFile, option
         given = both_classes(options.positive, labels, logits.shape[1], file)
     else:
         check_classes(given, logits.shape[1], file)
-    check_labels(logits, labels, file, given)
-    classes = match_label_type(list(given), labels) if given else None
-    headings = None if file.headings is None else match_label_type(file.headings, labels)
+    named, labels = name_columns(logits, labels, file, given)
+    classes = match_label_type(list(named), labels) if named else None
+    # By the headings it is known already, unless the classes are given: then these must not contradict them.
+    headings = match_label_type(file.headings, labels) if given and file.headings is not None else None
     try:
         shape = (len(logits), max(2, logits.shape[1]))
         names, _ = encode_labels(labels, shape, classes, headings, one_logit=logits.shape[1] == 1)
     except ValueError as error:
         raise ValueError(f"{file.name}: {error}") from error
     if not given:
-        warn_of_columns(labels, names, file)
-    return names
+        warn_of_columns(labels, names, file, by_name=bool(named))
+    return names, labels
 
 
 # ---- some rows at a time ---------------------------------------------------------------------------------------------

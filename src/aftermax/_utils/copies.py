@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from aftermax._utils.folds import row_hashes
 from aftermax._utils.large import predicted_columns, two_largest
+from aftermax._utils.one_logit import LogOddsRange
 from aftermax._utils.softmax import softmax
 
 COPIES_AGREE = 0.8  # share of the sets of identical samples with an error in which all labels agree, if they are copies
@@ -27,6 +28,8 @@ FEW_SAMPLES = 10  # for each different one in the mean: scores that repeat by na
 LEAST_STEP, OFF_BY = 1e-4, 0.05  # of rounded scores and shares of votes, and by what part of a step they are off
 HALF = 1e-9  # relative error of the logarithms of probabilities in half precision
 CERTAIN, FAR = 1e-5, 11.0  # 1 less a probability that single precision hardly tells from 1, and its lead in logarithms
+# The log-odds of that probability, and of the one next to 1 in double precision. Where they are clipped is in between.
+CERTAIN_ODDS, MOST_ODDS = 11.5, 37.0
 
 
 def find_copies(
@@ -69,7 +72,7 @@ def _are_of_one_input(sets: NDArray[np.int64], logits: NDArray[Any]) -> bool:
 
     Then scores are numbers of many digits, which repeat only where whole samples do, and most samples are different.
     Scores that repeat by nature are on a grid, as votes or rounded probabilities, or few, as the leaves of a tree, or
-    probabilities so close to 1 that single precision does not tell them apart.
+    probabilities so close to 1 that single precision does not tell them apart, or that they are clipped.
     """
     _, first = np.unique(sets, return_index=True)
     if len(sets) > FEW_SAMPLES * len(first) or not _repeat_as_wholes(first, logits):
@@ -80,9 +83,17 @@ def _are_of_one_input(sets: NDArray[np.int64], logits: NDArray[Any]) -> bool:
 
 
 def _are_certain(logits: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which samples have logarithms of probabilities, one of them of (almost) 1."""
+    """Which samples have logarithms of probabilities, one of them of (almost) 1; or the log-odds of such a one."""
     largest, second = two_largest(logits)
+    if _may_be_log_odds(logits):
+        return np.asarray(largest - second >= CERTAIN_ODDS)
     return np.asarray((np.abs(largest) <= CERTAIN) & (largest - second >= FAR))
+
+
+def _may_be_log_odds(logits: NDArray[Any]) -> bool:
+    """Whether the two columns are -z / 2 and z / 2, with z no further from 0 than the log-odds of a probability."""
+    found = LogOddsRange.of(logits)
+    return found is not None and max(-found.low, found.high) <= MOST_ODDS
 
 
 def _repeat_as_wholes(first: NDArray[np.intp], logits: NDArray[Any]) -> bool:

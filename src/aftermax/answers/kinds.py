@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aftermax._utils.large import LARGEST_VALUE
+from aftermax._utils.warned import warn
 
 PROBABILITIES, PERCENTAGES, LOG_PROBABILITIES, LOGITS = KINDS = (
     "probabilities",
@@ -52,11 +52,10 @@ def tell_kind(sizes: NDArray[np.int64], scores: NDArray[np.float64], place: Call
     if np.logical_or.reduce(list(kinds.values())).all():  # each is of one of these kinds, but not all of the same
         raise _mixed(kinds, place)
     if scores.min() >= 0 and scores.max() <= 1 + ROUNDING:
-        warnings.warn(
+        warn(
             "The scores are all between 0 and 1, but sum to more than 1: they are taken as they are, as similarities "
             'are. If they are probabilities, pass kind="probabilities" (--scores-kind probabilities on the command '
             "line).",
-            UserWarning,
             stacklevel=4,
         )
     return LOGITS
@@ -68,9 +67,8 @@ def check_kind(kind: str, sizes: NDArray[np.int64], scores: NDArray[np.float64],
     others = [other for other in kinds if other != kind and kinds[other].all()]
     if kind == LOGITS:
         if others and len(kinds[PROBABILITIES]) >= ENOUGH_ANSWERS and PERCENTAGES not in others:
-            warnings.warn(
+            warn(
                 f"The answers look like {others[0]}, but the head was fitted on logits, as which they are taken.",
-                UserWarning,
                 stacklevel=4,
             )
     elif others and not kinds[kind].any():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aftermax._utils.text import listed
+from aftermax._utils.warned import warn
 
 
 def same_name(label: Any) -> str:
@@ -71,7 +71,7 @@ class Columns:
         self.warn_of_spelling(where, stacklevel + 1)
         if self._unknown:
             names = [label for label, _ in self._unknown.most_common()]
-            _warn(
+            warn(
                 f"{where}: {sum(self._unknown.values()):,} scores are of labels that are no class and are left out: "
                 f"{listed(names)}. The classes are {listed(list(self._classes))}.",
                 stacklevel,
@@ -82,12 +82,8 @@ class Columns:
         if self._respelt:
             examples = [f"{label!r} as {name!r}" for label, name in self._respelt.items()]
             more = f", ... {len(examples)} in all" if len(examples) > 3 else ""
-            _warn(
+            warn(
                 f"{where}: labels that differ from a class in case or white space only are taken for it: "
                 f"{', '.join(examples[:3])}{more}.",
                 stacklevel,
             )
-
-
-def _warn(text: str, stacklevel: int) -> None:
-    warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)

@@ -264,9 +264,8 @@ class AutoHead(HeadEstimator):
         held_out = fitted_on[selection.held_out]
         self.labelled_summary_ = summary_of(self.held_out_proba_, samples, held_out, together)
         if self.chosen_ != "softmax":
-            warn_if_rare(codes[weights > 0], self.classes_)
-            if not self.keep_unlabelled:
-                warn_of_unlabelled(samples, self.classes_)
+            told = not self.keep_unlabelled and warn_of_unlabelled(samples, self.classes_)
+            warn_if_rare(codes[weights > 0], self.classes_, unlabelled_too=not told)
         return self
 
     @property

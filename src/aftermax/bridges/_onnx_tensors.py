@@ -77,20 +77,23 @@ def missing_names_error(network: ModelProto, tensors: dict[str, Tensor], missing
     ``missing`` has the number of columns of each input that has no name, "logits" and "features".
     """
     outputs = [value.name for value in network.graph.output]
-    reasons, requests = [], []
+    reasons, requests, options = [], [], []
     if "logits" in missing:
         candidates = ", ".join(str(tensors[name]) for name in outputs if name in tensors)
         reasons.append(f"the network has {len(outputs)} outputs")
         requests.append(f"the logits ({candidates})")
+        options.append("--logits-from")
     if "features" in missing:
         n_features = missing["features"]
         names = [name for name, tensor in tensors.items() if tensor.may_be_float and tensor.columns == n_features]
         candidates = f", such as {_last_first(names)}" if names else ""
         reasons.append("this head was fitted with features")
         requests.append(f"the features ({n_features} columns{candidates})")
+        options.append("--features-from")
     reason = " and ".join(reasons)
     request = " and the name of the tensor with ".join(requests)
-    return ValueError(f"{reason[0].upper()}{reason[1:]}: pass the name of the tensor with {request}.")
+    where = f"({' and '.join(options)} on the command line)"
+    return ValueError(f"{reason[0].upper()}{reason[1:]}: pass the name of the tensor with {request} {where}.")
 
 
 def named_tensor(network: ModelProto, tensors: dict[str, Tensor], name: str, role: str, width: int | None) -> Tensor:
@@ -130,7 +133,7 @@ def warn_if_probabilities(network: ModelProto, logits: str, activation: str, *, 
     if node is None or not _returns_probabilities(node, activation):
         return
     advice = (
-        f"pass the name of the tensor before it, {node.input[0]!r}"
+        f"pass the name of the tensor before it, {node.input[0]!r} (--logits-from on the command line)"
         if node.op_type == activation
         else "export the model with its raw scores, if it has them (in skl2onnx, the option raw_scores)"
     )

@@ -32,6 +32,10 @@ from aftermax.report._summary import key_figures, summary_tables, warning_list
 from aftermax.report._tables import candidate_table, class_table, pair_table
 from aftermax.report._text import escaped, unbroken
 
+WITHOUT_LIMIT = (
+    "A head that is fitted with a largest error (max_error of a Decider, --max-error on the command line) decides only "
+    "what it is certain enough of."
+)
 ACCEPTABLE = "largest acceptable error"
 SCRIPTS = ("drawing.js", "charts.js", "classes.js", "controls.js")
 
@@ -123,7 +127,7 @@ def _abstention_section(audit: Audit) -> list[str]:
     """What the head may decide alone; empty for a head without out-of-fold probabilities."""
     if audit.risk_coverage is None:
         return []
-    promise = abstention(audit) or "With max_error, a Decider decides only what it is certain enough of."
+    promise = abstention(audit) or WITHOUT_LIMIT
     keys = [] if audit.abstention is None else [f'<span><i class="key limit"></i>{ACCEPTABLE}</span>']
     if audit.abstention is not None and audit.abstention.keeps_any:
         keys.append('<span><i class="key upright"></i>decided alone</span>')
