@@ -62,7 +62,7 @@ def route_fit(
     passed = {"sample_weight": sample_weight, "groups": groups}
     given = {name: values for name, values in passed.items() if values is not None}
     for name, values in given.items():
-        if np.ndim(values) == 0:
+        if np.asarray(values).ndim == 0:
             raise ValueError(f"{name} is {shortened(repr(values), 40)}: pass an array with a value for each sample.")
     if routing_enabled():
         return route(owner, "fit", params | given)
