@@ -28,12 +28,33 @@ MAX_WEIGHT = LARGEST_VALUE
 MAX_SHOWN = 80  # characters of a line in a message
 
 
+class _Repeated:
+    """Values of which many are equal, as labels are: four bytes for each."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._each = array("i")
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    def append(self, value: Any) -> None:
+        """Add one."""
+        self._each.append(self._numbers.setdefault(value, len(self._numbers)))
+
+    def texts(self) -> NDArray[Any]:
+        """All of them as text; None where one is missing."""
+        different = np.empty(len(self._numbers), dtype=object)
+        different[:] = [None if value in (None, "") else str(value) for value in self._numbers]
+        return np.asarray(different[np.frombuffer(self._each, np.int32)] if len(self) else different)
+
+
 @dataclass
 class _Samples:
     """What is read of some lines, apart from the scores: column by column, as a line takes ten times as much."""
 
-    labels: list[Any] = field(default_factory=list)
-    groups: list[Any] = field(default_factory=list)
+    labels: _Repeated = field(default_factory=_Repeated)
+    groups: _Repeated = field(default_factory=_Repeated)
     weights: array[float] = field(default_factory=lambda: array("d"))
     features: list[Any] = field(default_factory=list)
     kept: dict[str, list[Any]] = field(default_factory=dict)
@@ -81,7 +102,7 @@ def _numbered_objects(file: IO[bytes], name: str) -> Iterator[tuple[int, dict[st
 
 def _object(text: bytes, place: str) -> dict[str, Any]:
     try:
-        found = json.loads(text, parse_constant=_refuse_constant)
+        found = _DECODER.decode(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         shown = text[:MAX_SHOWN].decode("utf-8", "replace") + "..." * (len(text) > MAX_SHOWN)
         raise ValueError(
@@ -97,6 +118,9 @@ def _object(text: bytes, place: str) -> dict[str, Any]:
 
 def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)  # json.loads would make one for each line
 
 
 def find(found: Any, key: str) -> Any:
@@ -142,7 +166,6 @@ class _Reader:
         kind = kind or (LOGITS if self.complete else None)
         self.answers = AnswerReader(list(classes) or None, options.answers, kind, options.ignore)
         self._n_read = 0
-        self._spellings: dict[Any, Any] = {}  # of labels and groups, each kept once
 
     def place(self, row: int) -> str:
         """Where a row is: empty lines are at the end of the file only."""
@@ -160,7 +183,7 @@ class _Reader:
             if len(samples.labels) >= most:
                 yield self._rows(samples)
                 samples = self._no_samples()
-        if samples.labels:
+        if len(samples.labels):
             yield self._rows(samples)
         self.answers.end(self.name, stacklevel=4)
 
@@ -192,11 +215,10 @@ class _Reader:
         label = next((value for key in keys if (value := find(found, key)) is not None), None)
         if label is not None and (isinstance(label, bool | float) or not isinstance(label, str | int)):
             raise ValueError(f"{place}: the label {label!r} is neither text nor an integer: correct it.")
-        samples.labels.append(self._spellings.setdefault(label, label))
+        samples.labels.append(label)
         if options.groups is not None:
             group = find(found, options.groups)
-            group = None if group in (None, "") else str(group)
-            samples.groups.append(self._spellings.setdefault(group, group))
+            samples.groups.append(None if group in (None, "") else str(group))
         if options.weights is not None:
             weight = find(found, options.weights)
             if not (_are_numbers([weight]) and abs(weight) <= MAX_WEIGHT):
@@ -228,21 +250,21 @@ class _Reader:
                 f"{self.place(first + int(row))} has no score of {self.names[column]!r}, but the head was "
                 "fitted on a table with all scores: fit it on answers like these, or pass all scores."
             )
-        labels = self._labels(samples.labels, self.names)
+        labels = self._labels(samples.labels.texts(), self.names)
         options = self.options
         return Rows(
             scores.values,
             labels if any(label is not None for label in labels) else None,
             self._features(samples.features, first),
             samples.kept,
-            _texts(samples.groups) if options.groups else None,
+            samples.groups.texts() if options.groups else None,
             np.array(samples.weights) if options.weights else None,
             scores.told,
         )
 
-    def _labels(self, found: list[Any], names: list[str]) -> NDArray[Any]:
+    def _labels(self, labels: NDArray[Any], names: list[str]) -> NDArray[Any]:
         """The labels, spelt as the classes; None where one is missing."""
-        labels, columns = _texts(found), Columns(names)
+        columns = Columns(names)
         for row, label in enumerate(labels):
             column = None if label is None else columns.find(label)
             if column is not None:
@@ -288,10 +310,3 @@ def _scores_in(answer: dict[str, Any]) -> bool:
 
 def _are_numbers(values: Any) -> bool:
     return isinstance(values, list) and all(type(value) in (int, float) for value in values)
-
-
-def _texts(values: list[Any]) -> NDArray[Any]:
-    """Labels or groups as text; None where one is missing."""
-    texts = np.empty(len(values), dtype=object)
-    texts[:] = [None if value in (None, "") else str(value) for value in values]
-    return texts

@@ -16,6 +16,7 @@ from aftermax.answers.names import Columns, classes_of, same_name
 from aftermax.answers.pairs import MAX_SCORE, is_plain, pairs_of
 from aftermax.answers.scores import AnswerFormat, TopKScores
 
+FEW = 50  # scores, for which Python is faster than numpy
 STEP = 0.01  # by which a class that is not named is below those that are
 MARGIN = 1.0  # by which the floor is below the least score that was seen, as a logarithm
 
@@ -61,7 +62,7 @@ class AnswerReader:
         return self._format
 
     def _clear(self) -> None:
-        self._sizes, self._labels, self._scores = array("q"), array("i"), array("d")
+        self._sizes, self._labels, self._scores = array("i"), array("i"), array("d")
 
     def add(self, answer: Any, place: str) -> None:
         """Take one more answer; ``place`` says where it is, for errors."""
@@ -92,7 +93,9 @@ class AnswerReader:
             scores = array("d", answer.values())
         except OverflowError:
             return None
-        return scores if np.max(np.frombuffer(scores)) <= MAX_SCORE else None  # not if one is NaN
+        if len(scores) <= FEW:
+            return scores if all(map(MAX_SCORE.__ge__, scores)) else None  # not if one is NaN
+        return scores if np.max(np.frombuffer(scores)) <= MAX_SCORE else None
 
     def finish(self, place: Callable[[int], str]) -> TopKScores:
         """The answers since the last call as logits; ``place`` says where the one of a number is."""
