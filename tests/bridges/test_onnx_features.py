@@ -94,7 +94,9 @@ def test_tensors_of_other_layers_may_be_named(mlp, hidden):
     attach(with_only_output(mlp), both, features=["relu_0", "relu_1"])
     with pytest.warns(UserWarning, match="takes 'relu_1', which is made of 'b'"):
         attach(with_only_output(mlp), both, features=["relu_0", "b"])
-    with pytest.raises(ValueError, match=r"with features: pass the name .* the features \(32 columns\) \(--features-from on"):
+    with pytest.raises(
+        ValueError, match=r"with features: pass the name .* the features \(32 columns\) \(--features-from on"
+    ):
         attach(with_only_output(mlp), both)
 
 
