@@ -100,6 +100,15 @@ def test_a_person_can_read_it(size):
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_the_message_on_other_columns_counts_those_that_were_passed():
+    array = ResponseArray.fit([[6.0, 1.0], [1.0, 6.0], [5.0, 1.0], [0.0, 6.0]], [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="logits have 3 columns but the response array has 2 units"):
+        array.distances(np.ones((4, 3)))
+    three = ResponseArray.fit(np.eye(3).repeat(2, axis=0) * 5 + np.arange(6)[:, None], [0, 0, 1, 1, 2, 2])
+    with pytest.raises(ValueError, match="logits have 1 columns but the response array has 3 units"):
+        three.distances(np.ones((4, 1)))
+
+
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 9, 10, 64, 77])
 def test_the_median_of_distances_is_the_median_to_the_last_bit(size):
     rng = np.random.default_rng(size)

@@ -102,6 +102,17 @@ def test_samples_that_are_held_out_several_times_count_once():
     assert after.mean() > before.mean()
 
 
+def test_of_several_predictions_of_a_sample_the_mean_probability_decides_and_not_the_last():
+    logits, labels = weak_samples(300)
+    one, other = (list(KFold(3, shuffle=True, random_state=seed).split(logits)) for seed in (0, 1))
+    alone = [SPHClassifierCV({"certainty": [1.0]}, cv=splits).fit(logits, labels) for splits in (one, other)]
+    assert (alone[0].held_out_ != alone[1].held_out_).any()
+    both = [
+        SPHClassifierCV({"certainty": [1.0]}, cv=splits).fit(logits, labels) for splits in (one + other, other + one)
+    ]
+    np.testing.assert_array_equal(both[0].held_out_, both[1].held_out_)
+
+
 def test_samples_of_weight_0_are_taken_out_of_the_splits():
     logits, labels = weak_samples(300)
     weights = np.ones(300)

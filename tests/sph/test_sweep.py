@@ -302,3 +302,12 @@ def test_bad_samples_to_evaluate_are_refused(validation, unseen):
     names = np.array(list("abcde"))
     with pytest.raises(ValueError, match="eval_logits have other columns than logits, or in another order"):
         sweep(frame, names[validation[1]], grid, eval_logits=frame[list("edcba")], eval_labels=names[validation[1]])
+
+
+def test_of_samples_to_evaluate_a_class_that_softmax_never_predicts_is_warned_of():
+    logits, labels = make_samples(home=4.0, n_samples=1_000)
+    shy = logits.copy()
+    shy[:, 2] -= 50.0
+    with pytest.warns(UserWarning, match="never") as caught:
+        sweep(logits, labels, {"certainty": [0.9]}, eval_logits=shy, eval_labels=labels)
+    assert len(caught) == 1

@@ -156,3 +156,29 @@ def test_softmax_that_is_kept_promises_nothing_and_is_sure_of_it():
 def test_the_p_value_is_that_of_the_drops():
     drops = np.array([3.0, -1.0, 2.0, 0.0, 1.0])
     assert Comparison(drops, np.abs(drops)).p_value == sign_flip_p_value(drops)
+
+
+def test_intervals_are_those_of_jeffreys_prior():
+    """By draws of another kind: half a win, loss, wrong and right one added to what was counted."""
+    wins, losses, wrong, right = 2, 1, 2, 25
+    rng = np.random.default_rng(1)
+    shares = rng.dirichlet(np.array([wins, losses, wrong, right]) + 0.5, size=200_000)
+    again = np.array([rng.multinomial(30, one) for one in shares[:60_000]])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        true = (shares[:, 0] - shares[:, 1]) / (shares[:, 0] + shares[:, 2])
+        observed = (again[:, 0] - again[:, 1]) / (again[:, 0] + again[:, 2])
+    none = again[:, 0] + again[:, 2] == 0
+    observed[none] = -again[none, 1]
+    found = of_counts(wins, losses, wins + wrong, 30).intervals()
+    np.testing.assert_allclose(found[0], np.quantile(true, [0.025, 0.975]), atol=0.05)
+    np.testing.assert_allclose(found[1], np.quantile(observed, [0.025, 0.975]), atol=0.05)
+
+
+def test_of_few_groups_the_intervals_hold_those_by_students_t():
+    before = np.array([True, False, False, False, True, False])
+    after = np.array([True, True, False, True, True, True])
+    few = Comparison.of(before, after)
+    joined, by_t = few.intervals(), few._normal_intervals()
+    for (low, high), (low_by_t, high_by_t) in zip(joined, by_t, strict=True):
+        assert low <= low_by_t < high_by_t <= high
+    assert joined[0][0] == by_t[0][0] or joined[0][1] == by_t[0][1]
